@@ -27,9 +27,9 @@ def drain(items: list[workload.Item]) -> int:
     gate: Gate[int] = Gate()
     out = 0
     for number, needs, gains in items:
-        gate.offer(number, needs, gains)
+        gate.add_arrival(number, needs, gains)
         while (arrival := gate.find_ready_arrival()) is not None:
-            gate.take(arrival)
+            gate.take_and_apply_gains(arrival)
             out += 1
     return out
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from rich.table import Table
 
 from antecede.auditing.judge import judge
-from antecede.events.add_clocks import add_clocks
+from antecede.events.add_clocks import add_clocks_if_none_are_given
 from antecede.events.graph import build_event_graph
 from bench import traffic
 from bench.measure import count, least, verdict
@@ -30,7 +30,7 @@ def tables(quick: bool) -> Iterator[Table]:
         table.add_column(name, justify="left" if name == "log" else "right", no_wrap=True)
     _add_log(table, f"messages of {PROCESSES} processes, process by process", by_process, BAR)
     _add_log(table, "the same, by time", by_process.sort_by("time"), BAR)
-    clocked = add_clocks(traffic.traffic_table(size // 5, CLOCKED_PROCESSES))
+    clocked = add_clocks_if_none_are_given(traffic.traffic_table(size // 5, CLOCKED_PROCESSES))
     only_clocks = clocked.drop_columns(["index", "sender", "receivers", "parents"])
     _add_log(table, f"with vector clocks of {CLOCKED_PROCESSES} processes", only_clocks, None)
     yield table

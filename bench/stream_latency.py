@@ -27,7 +27,7 @@ from rich.table import Table
 
 from antecede.demo.watermark_sort import WatermarkSort
 from antecede.spark import order_stream
-from antecede.spark.kafka_connector import make_connector_settings
+from antecede.spark.kafka_connector import fetch_connector_and_make_settings
 from antecede.spark.session import get_session
 from antecede.streams.marks import list_marked_batches, read_newest_mark
 from bench.live.others import quieten_client, start_broker
@@ -138,7 +138,7 @@ def measure_latency(folder: Path, rate: int, seconds: float, warm: float) -> Tab
     delay = make_traffic(rate, seconds).find_delay()
     arrivals: list[Arrivals] = []
     with start_broker() as broker:
-        spark = get_session("local[*]", spark_driver_memory=MEMORY, **make_connector_settings())
+        spark = get_session("local[*]", spark_driver_memory=MEMORY, **fetch_connector_and_make_settings())
         for length in (warm, seconds):
             arrivals = []
             for name, run in (("ours", _run_ordered), ("theirs", _run_sorted)):

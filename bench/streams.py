@@ -24,9 +24,9 @@ from rich.table import Table
 from antecede.ordering.message_plan import MessageOptions, TableColumns
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.spark import order_stream
-from antecede.spark.kafka_connector import make_connector_settings
+from antecede.spark.kafka_connector import fetch_connector_and_make_settings
 from antecede.spark.session import get_session
-from antecede.streams.bucket import order_bucket
+from antecede.streams.bucket import order_and_write_bucket
 from antecede.streams.ledger import Ledger
 from antecede.streams.stream_plan import plan_stream
 from bench.measure import Spent, count, processor_time, spent, verdict
@@ -61,7 +61,9 @@ def tables(quick: bool) -> Iterator[Table]:
 def _compare_batches(folder: Path, size: int) -> Table:
     """A micro-batch of ours against the same rows sorted, written as they are, or through Spark's state."""
     # Jars reach a Java process only when it starts, and that of the latency below is this one.
-    settings = make_connector_settings() | {"spark_sql_streaming_stateStore_providerClass": ROCKS_DB}
+    settings = fetch_connector_and_make_settings() | {
+        "spark_sql_streaming_stateStore_providerClass": ROCKS_DB
+    }
     spark = get_session("local[*]", spark_driver_memory=MEMORY, **settings)
     files = write_batches(folder / "batches", size, ROUNDS * BATCHES)
     contenders: dict[str, Callable[[], StreamingQuery]] = {
@@ -244,7 +246,9 @@ class Stream(NamedTuple):
         def run() -> None:
             turn = self.ledger.begin_batch(batch, 1000 * batch, self.buckets)
             assert turn is not None
-            reports = [order_bucket(turn.make_task(bucket), part) for bucket, part in parts if len(part)]
+            reports = [
+                order_and_write_bucket(turn.make_task(bucket), part) for bucket, part in parts if len(part)
+            ]
             turn.commit_batch(reports, self.schema)
 
         return spent(run).processor

@@ -18,7 +18,7 @@ from antecede.study.experiment import Cell, Figure, Scale, Study
 from antecede.study.mostefaoui import FIGURE_3
 from antecede.study.registry import list_studies
 from antecede.study.result import StudyRun, run_study
-from antecede.study.running import run_cells
+from antecede.study.running import run_unfinished_cells_and_collect_costs
 from antecede.study.store import CellStore
 from bench.measure import count, least, spent, verdict
 
@@ -105,7 +105,7 @@ def _time_study(study: Study, scale: Scale, cores: int) -> float:
         spread(warm, _forget_cell)  # type: ignore[arg-type]
         store = CellStore.open_folder(f"{folder}/out", study)
         start = perf_counter()
-        run_cells(study, store, scale, spread)
+        run_unfinished_cells_and_collect_costs(study, store, scale, spread)
         return perf_counter() - start
 
 

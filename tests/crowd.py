@@ -66,7 +66,7 @@ class Crowd:
                 and SHARPER not in delivery.alarms
             ):
                 self.unnoticed.append((name, message))
-            if self.oracle.record_delivery(name, message):
+            if self.oracle.record_delivery_and_list_missing_causes(name, message):
                 self.violations.append((name, message))
 
     def advance(self, name: str, choice: int) -> None:

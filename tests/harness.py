@@ -91,7 +91,7 @@ class World:
     def _note_delivery(self, process: str, delivery: Delivery) -> None:
         message = int(delivery.payload)
         assert delivery.sender == self.oracle.sender[message]
-        missing = self.oracle.record_delivery(process, message)
+        missing = self.oracle.record_delivery_and_list_missing_causes(process, message)
         if missing and process in self.watch:
             self.violations.append((process, message, missing))
         self.waiting[process].discard(message)

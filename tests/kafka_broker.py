@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from antecede import AntecedeError
-from antecede.live.service.authority import make_certificates
+from antecede.live.service.authority import make_certificates_and_tell_if_authority_is_new
 from scripts.kafka_broker import Broker, fetch_broker, load_broker
 
 
@@ -55,7 +55,9 @@ def _join_broker(folder: Path) -> Broker:
         broker = load_broker(folder) or Broker(folder, certificates)
         if not users:
             if not certificates.exists():
-                make_certificates(certificates, ["localhost", "p0", "p1"], days=1)
+                make_certificates_and_tell_if_authority_is_new(
+                    certificates, ["localhost", "p0", "p1"], days=1
+                )
             broker.start()
         _note_users(folder, users + 1)
     return broker

@@ -34,7 +34,9 @@ class SemanticOracle:
             self.addressed[target] |= 1 << message
         return message
 
-    def record_delivery(self, process: object, message: int, depends_on: int = 0) -> list[int]:
+    def record_delivery_and_list_missing_causes(
+        self, process: object, message: int, depends_on: int = 0
+    ) -> list[int]:
         """A message is delivered; returns the causes that should have come before."""
         missing = list_set_bits(
             self.message_past[message] & self.addressed[process] & ~self.delivered[process]

@@ -34,10 +34,10 @@ def spark():
 
 def find_connector() -> dict[str, str]:
     """Settings for topics; none if they cannot be had."""
-    from antecede.spark.kafka_connector import make_connector_settings
+    from antecede.spark.kafka_connector import fetch_connector_and_make_settings
 
     try:
-        return make_connector_settings() if has_maven() else {}
+        return fetch_connector_and_make_settings() if has_maven() else {}
     except SetupError:
         if os.environ.get("CI"):
             raise

@@ -144,7 +144,7 @@ def test_tables_of_the_protocols() -> None:
 
 def test_demo_tells_who_waits_for_what() -> None:
     console = Console(width=110, record=True, file=io.StringIO())
-    triangle.show_protocols_on_triangle(console)
+    triangle.show_protocols_on_triangle_and_bad_network(console)
     text = console.export_text()
     for told in (
         "early: x came first",

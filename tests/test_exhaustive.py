@@ -105,7 +105,10 @@ class State:
         self.ends[process] = step
         self.network += step.packets
         for message in step.delivered:
-            assert self.oracle.record_delivery(process, message) == [] or process not in self.watch
+            assert (
+                self.oracle.record_delivery_and_list_missing_causes(process, message) == []
+                or process not in self.watch
+            )
             self.waiting -= {(process, message)}
         if self.optimal:
             assert not any(self.oracle.is_ready(p, m) for p, m in self.waiting if p in self.watch)

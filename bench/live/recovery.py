@@ -34,8 +34,8 @@ INPUTS_OF_ROUND = 3
 class UnsyncedJournal(SqliteJournal):
     """Written without waiting for the disk, to have many records soon; the bytes are the same."""
 
-    def _lock_database(self) -> None:
-        super()._lock_database()
+    def _configure_and_lock_database(self) -> None:
+        super()._configure_and_lock_database()
         self._execute("PRAGMA synchronous = OFF")
 
 
@@ -81,7 +81,7 @@ class BusyProcess:
         """What goes over the connection; the other side has it at once, and says so."""
         channel = self.stations[source].channels[target]
         channel.allowed = UNLIMITED
-        first, parcels = channel.pop_batch_to_transmit(1, LARGEST_RECORD)
+        first, parcels = channel.take_first_number_and_batch_to_transmit(1, LARGEST_RECORD)
         channel.apply_acknowledgement(first, UNLIMITED)
         return encode_record(0, UNLIMITED, first, parcels)
 

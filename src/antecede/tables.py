@@ -139,7 +139,7 @@ class LogView:
     left_out: str = ""
 
 
-def pad_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def fit_table_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The columns of the schema, in its order and with its types; those that the table lacks are null."""
     columns = []
     for field in schema:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antecede.auditing.distributed.catalog import ProcessCatalog
-from antecede.auditing.distributed.judging import JudgeTask, build_judged_table, build_numbered_graph
+from antecede.auditing.distributed.judging import JudgeTask, build_graph_from_matched_rows, judge_executions
 from antecede.auditing.distributed.layouts import JUDGED, MATCHED, NUMBERED
 from antecede.auditing.distributed.matching import MatchTask, match_message_rows
 from antecede.auditing.distributed.sentences import TELLABLE, write_finding_sentences
@@ -92,7 +92,7 @@ def assert_same(events: pa.Table, parts: int, shuffle: Random) -> pa.Table:
     numbered = Numbered(events)
     matched = pa.concat_tables(match_message_rows(part, numbered.catalog) for part in numbered.split(parts))
     matched = matched.take(pa.array(shuffle.sample(range(len(matched)), len(matched)), pa.int64()))
-    judged = build_judged_table(build_numbered_graph(matched, numbered.catalog), 0)
+    judged = judge_executions(build_graph_from_matched_rows(matched, numbered.catalog), 0)
     want = judge(build_event_graph(events))
     assert judged.schema == JUDGED and in_any_order(judged.drop_columns("findings")) == in_any_order(
         want.totals
@@ -107,6 +107,16 @@ def assert_same(events: pa.Table, parts: int, shuffle: Random) -> pa.Table:
 def test_logs_with_a_fault(fault):
     logs = mutants(fault, clean(), 2)
     assert len(assert_same(join_logs(logs), 3, Random(fault)))
+
+
+def test_a_clock_that_knows_events_which_have_no_place():
+    rows: list[Row] = [
+        {"execution": "", "process": "a", "index": 0, "event": "a1", "clock": {"a": 1, "p": 2}},
+        {"execution": "", "process": "p", "event": "p1", "kind": "local"},
+    ]
+    findings = assert_same(table(*rows), 2, Random(1)).to_pylist()
+    assert [finding["kind"] for finding in findings] == ["clock-unknown"]
+    assert "no event of p in the log has an index" in findings[0]["sentence"]
 
 
 @settings(max_examples=25)
@@ -149,12 +159,12 @@ def test_tasks_read_batches():
     """Tasks that get nothing say nothing; batches are put together."""
     numbered = Numbered(table(*without(talk(5, 3, 60, "x", 0.2))))
     match, judging = MatchTask(numbered.catalog), JudgeTask(numbered.catalog)
-    assert not list(match.run(iter([])))
-    assert not list(judging.run(iter([])))
-    matched = pa.Table.from_batches(match.run(iter(numbered.table.to_batches(7))))
+    assert not list(match.match_numbered_batches(iter([])))
+    assert not list(judging.judge_matched_batches(iter([])))
+    matched = pa.Table.from_batches(match.match_numbered_batches(iter(numbered.table.to_batches(7))))
     assert matched.schema == MATCHED and len(matched) == 60
-    judged = pa.Table.from_batches(judging.run(iter(matched.to_batches(7))))
-    assert judged.equals(build_judged_table(build_numbered_graph(matched, numbered.catalog), 0))
+    judged = pa.Table.from_batches(judging.judge_matched_batches(iter(matched.to_batches(7))))
+    assert judged.equals(judge_executions(build_graph_from_matched_rows(matched, numbered.catalog), 0))
 
 
 def test_names_are_looked_up_in_their_executions():

@@ -68,7 +68,7 @@ def test_tables_and_endpoints_are_asked_for_the_same(case: Case) -> None:
         if packet.kind in ("ack", "release"):
             assert needs == gains == []
             continue
-        asked, gained = endpoint._find_local_needs_and_gains(source, endpoint._decode_packet_stamp(packet))
+        asked, gained = endpoint._find_local_needs_and_gains(source, endpoint._decode_and_check_stamp(packet))
         assert keep_unmet(endpoint, needs) == keep_unmet(endpoint, asked)
         assert gains[0] == gained[0] and set(gained) <= set(gains)
         left_out = set(gains) - set(gained)

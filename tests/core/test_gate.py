@@ -51,14 +51,14 @@ class Naive:
 def take(gate: Gate[int]) -> int | None:
     """What the gate would hand out next, taken."""
     arrival = gate.find_ready_arrival()
-    return None if arrival is None else gate.take(arrival)
+    return None if arrival is None else gate.take_and_apply_gains(arrival)
 
 
 def play(gate: Gate[int], naive: Naive, steps: Steps) -> None:
     """The same steps on both, which must answer the same and be in the same state after each."""
     for action, needs, gains in steps:
         if action == "offer":
-            assert gate.offer(naive.arrivals, needs, gains) == naive.arrivals
+            assert gate.add_arrival(naive.arrivals, needs, gains) == naive.arrivals
             naive.offer(needs, gains)
         elif action == "gain":
             gate.advance_slot(*gains[0])
@@ -75,7 +75,7 @@ def play(gate: Gate[int], naive: Naive, steps: Steps) -> None:
 def check_same_state(gate: Gate[int], naive: Naive) -> None:
     assert {slot: gate.have.get(slot, 0) for slot in range(4)} == naive.have
     assert sorted(gate.items) == list(naive.queue)
-    assert list(gate.iterate_held()) == [
+    assert list(gate.iterate_held_with_unmet_needs()) == [
         (name, naive.unmet(name)) for name in naive.queue if naive.unmet(name)
     ]
 
@@ -94,9 +94,9 @@ def test_same_order_held_and_state_as_a_rescan(add: bool, steps: Steps) -> None:
 def test_a_jump_frees_everything_up_to_it_in_arrival_order(offers: list[tuple[int, int]]) -> None:
     gate: Gate[int] = Gate()
     for name, (count, _) in enumerate(offers):
-        gate.offer(name, [(0, count)], [])
+        gate.add_arrival(name, [(0, count)], [])
     gate.advance_slot(0, offers[0][1])
-    taken = [gate.take(arrival) for arrival in iter(gate.find_ready_arrival, None)]
+    taken = [gate.take_and_apply_gains(arrival) for arrival in iter(gate.find_ready_arrival, None)]
     assert taken == [name for name, (count, _) in enumerate(offers) if count <= offers[0][1]]
 
 
@@ -104,22 +104,22 @@ def test_a_jump_frees_everything_up_to_it_in_arrival_order(offers: list[tuple[in
 def test_find_with_a_wish_is_the_first_ready_item_that_is_wanted(offers: list[tuple[bool, Pairs]]) -> None:
     gate: Gate[bool] = Gate()
     for wanted, needs in offers:
-        gate.offer(wanted, needs, [])
+        gate.add_arrival(wanted, needs, [])
     ready = [at for at, (_, needs) in enumerate(offers) if all(count == 0 for _, count in needs)]
     for expected in [at for at in ready if offers[at][0]]:
         found = gate.find_ready_arrival(lambda wanted: wanted)
         assert found == expected
-        gate.take(found)
+        gate.take_and_apply_gains(found)
     assert gate.find_ready_arrival(lambda wanted: wanted) is None
     for expected in [at for at in ready if not offers[at][0]]:
-        assert gate.find_ready_arrival() == expected and gate.take(expected) is False
+        assert gate.find_ready_arrival() == expected and gate.take_and_apply_gains(expected) is False
 
 
 def test_an_item_without_needs_is_ready_at_once() -> None:
     gate: Gate[str] = Gate()
-    assert gate.offer("first", [], [(0, 1)]) == 0
-    assert gate.find_ready_arrival() == 0 and list(gate.iterate_held()) == []
-    assert gate.take(0) == "first"
+    assert gate.add_arrival("first", [], [(0, 1)]) == 0
+    assert gate.find_ready_arrival() == 0 and list(gate.iterate_held_with_unmet_needs()) == []
+    assert gate.take_and_apply_gains(0) == "first"
     assert gate.have == {0: 1}
     assert gate.find_ready_arrival() is None
 
@@ -189,7 +189,7 @@ def test_root_gaps_of_a_chain_where_gains_add_up(places: list[int]) -> None:
     """With one sender to a slot it is known which places are missing, whatever order the others came in."""
     gate: Gate[int] = Gate(add=True)
     for place in places:
-        gate.offer(place, [(0, place - 1)], [(0, 1)])
+        gate.add_arrival(place, [(0, place - 1)], [(0, 1)])
     assert spread(gate.root_gaps(dense=True)) == {(0, place) for place in range(1, max(places))} - {
         (0, place) for place in places
     }
@@ -197,7 +197,7 @@ def test_root_gaps_of_a_chain_where_gains_add_up(places: list[int]) -> None:
 
 def test_a_gap_of_astronomical_size_costs_nothing() -> None:
     gate: Gate[int] = Gate()
-    gate.offer(0, [(0, 2**62)], [(0, 2**62 + 1)])
+    gate.add_arrival(0, [(0, 2**62)], [(0, 2**62 + 1)])
     assert gate.root_gaps(dense=True) == [(0, 1, 2**62)]
     assert gate.root_gaps(dense=False) == [(0, 2**62, 2**62)]
 
@@ -220,16 +220,16 @@ class Counting(Gate[int]):
 
     filings: int = 0
 
-    def _file_by_unmet_need(self, arrival: int, item: Item[int]) -> None:
+    def _file_by_unmet_need_or_mark_ready(self, arrival: int, item: Item[int]) -> None:
         self.filings += 1
-        super()._file_by_unmet_need(arrival, item)
+        super()._file_by_unmet_need_or_mark_ready(arrival, item)
 
 
 def looks_and_wakes(offers: list[tuple[Pairs, Pairs]], add: bool) -> tuple[int, int]:
     """Offers everything, takes whatever can be taken after each, and counts."""
     gate, Watched.looks = Counting(add=add), 0
     for name, (needs, gains) in enumerate(offers):
-        gate.offer(name, Watched(needs), gains)
+        gate.add_arrival(name, Watched(needs), gains)
         while take(gate) is not None:
             pass
     return Watched.looks, gate.filings - len(offers)

@@ -86,7 +86,9 @@ class Town:
             self.homes[name].taken += 1
             message = int(delivery.payload)
             assert delivery.sender == self.oracle.sender[message]
-            if self.oracle.record_delivery(name, message) and name in (self.case.watch or self.names):
+            if self.oracle.record_delivery_and_list_missing_causes(name, message) and name in (
+                self.case.watch or self.names
+            ):
                 self.violations.append((name, message))
 
     def restart(self, name: str) -> None:

@@ -30,8 +30,8 @@ def carry(stations: dict[str, Station], source: str, target: str, window: int = 
     channel = stations[source].channels[target]
     other = stations[target].channels[source]
     channel.allowed = other.received - other.unsettled + window
-    first, parcels = channel.pop_batch_to_transmit(100, 10**6)
-    assert stations[target].receive_parcels(source, first, parcels) == []
+    first, parcels = channel.take_first_number_and_batch_to_transmit(100, 10**6)
+    assert stations[target].receive_parcels_and_list_refusals(source, first, parcels) == []
     channel.apply_acknowledgement(other.received, channel.allowed)
 
 
@@ -48,7 +48,7 @@ def test_credit_is_always_given_back_and_snapshots_change_nothing(case: Case, se
         station = stations[name]
         if not station.queue:
             return 0
-        station.acknowledge_up_to(station.hand_next_delivery().number)
+        station.acknowledge_deliveries_up_to(station.hand_next_delivery().number)
         return 1
 
     for _ in range(150):
@@ -89,18 +89,20 @@ def test_parcels_that_came_before_are_passed_over_and_gaps_are_refused() -> None
     for text in (b"1", b"2", b"3"):
         a.send(text, ["b"], {})
     parcels = list(a.channels["b"].waiting)
-    b.receive_parcels("a", 1, parcels[:2])
-    b.receive_parcels("a", 1, parcels)
+    b.receive_parcels_and_list_refusals("a", 1, parcels[:2])
+    b.receive_parcels_and_list_refusals("a", 1, parcels)
     assert [item.payload for item in b.queue] == [b"1", b"2", b"3"]
     with pytest.raises(InputError, match="gap"):
-        b.receive_parcels("a", 5, parcels)
+        b.receive_parcels_and_list_refusals("a", 5, parcels)
 
 
 def test_a_parcel_that_is_no_packet_is_refused_and_the_rest_goes_on() -> None:
     a, b = make_pair()
     a.send(b"good", ["b"], {})
     good = a.channels["b"].waiting[0]
-    refused = b.receive_parcels("a", 1, [(0, b"bad stamp", b"12345678"), (0, good[1], b"short"), good])
+    refused = b.receive_parcels_and_list_refusals(
+        "a", 1, [(0, b"bad stamp", b"12345678"), (0, good[1], b"short"), good]
+    )
     assert len(refused) == 2 and "without a number" in refused[1]
     assert b.channels["a"].received == 3
     assert [item.payload for item in b.queue] == [b"good"]
@@ -111,9 +113,9 @@ def test_deliveries_are_numbered_and_come_again_until_they_are_acknowledged() ->
     a, b = make_pair()
     for text in (b"1", b"2", b"3"):
         a.send(text, ["b"], {})
-    b.receive_parcels("a", 1, list(a.channels["b"].waiting))
+    b.receive_parcels_and_list_refusals("a", 1, list(a.channels["b"].waiting))
     b.hand_next_delivery()
-    b.acknowledge_up_to(b.hand_next_delivery().number - 1)
+    b.acknowledge_deliveries_up_to(b.hand_next_delivery().number - 1)
     back = restore_station(b.snapshot(), antecede.restore)
     assert [(item.number, item.payload) for item in back.queue] == [(2, b"2"), (3, b"3")]
     assert back.last_acknowledged == b.last_acknowledged == 1

@@ -294,8 +294,8 @@ def lose_a_row(run: Callable[..., Any]) -> Callable[..., Any]:
 
 def test_a_sum_that_does_not_add_up_is_an_error(run, monkeypatch) -> None:
     Path("log").write_text(TRIANGLE)
-    monkeypatch.setattr(order_runs, "_run_locally", lose_a_row(order_runs._run_locally))
-    monkeypatch.setattr(order_runs, "_run_on_spark", lose_a_row(order_runs._run_on_spark))
+    monkeypatch.setattr(order_runs, "_order_locally", lose_a_row(order_runs._order_locally))
+    monkeypatch.setattr(order_runs, "_order_on_spark", lose_a_row(order_runs._order_on_spark))
     done = run("log", "--out", "out")
     assert done.code == 2 and "internal error: 6 rows in, but 5 ordered" in done.err and done.out == ""
 

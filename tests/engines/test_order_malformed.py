@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.core.errors import CallerError
-from antecede.ordering.text_stamps import as_json_text
+from antecede.ordering.text_stamps import write_as_json_unless_text
 from tests.commands import here
 from tests.engines.engines import rows_of
 from tests.formats.samples import lines
@@ -242,7 +242,9 @@ def test_rows_for_several_receivers_at_once_are_quarantined(
     monkeypatch.chdir(tmp_path)
     first = {"sender": "a", "to": ["b", "c"], "stamp": []}
     second = {"sender": "a", "to": "b", "stamp": [{"from": "a", "to": "b", "count": 1}]}
-    texts = [{name: as_json_text(value) for name, value in row.items()} for row in (first, second)]
+    texts = [
+        {name: write_as_json_unless_text(value) for name, value in row.items()} for row in (first, second)
+    ]
     if format == "csv":
         pacsv.write_csv(pa.Table.from_pylist(texts), "m.csv")
     else:

@@ -15,7 +15,7 @@ from antecede.core.errors import CallerError, InputError
 from antecede.formats import Settings
 from antecede.formats import read as read_one
 from antecede.formats.native import count_native_rows
-from antecede.formats.staging import Stage
+from antecede.formats.staging import FileStagingTask
 from antecede.spark.reading.logs import read_logs
 from antecede.tables import EVENTS
 from tests.engines.engines import LocalEngine, in_any_order, rows_of
@@ -159,15 +159,17 @@ def test_no_such_file(reads) -> None:
 
 
 def test_a_file_that_goes_away_is_told_by_its_task(tmp_path) -> None:
-    staged = Stage(str(tmp_path), None, Settings(), True).stage_file(3, "gone", str(tmp_path / "gone"))
+    staged = FileStagingTask(str(tmp_path), None, Settings(), True).stage_file(
+        3, "gone", str(tmp_path / "gone")
+    )
     assert staged["number"] == 3 and "every worker must see it" in staged["error"]
 
 
 def test_a_task_that_is_tried_again_leaves_the_same_files(tmp_path) -> None:
     write(tmp_path, log=GO)
     (tmp_path / "staged").mkdir()
-    stage = Stage(str(tmp_path / "staged"), None, Settings(), True)
-    told = [stage.stage_file(7, "log", str(tmp_path / "log")) for _ in range(2)]
+    task = FileStagingTask(str(tmp_path / "staged"), None, Settings(), True)
+    told = [task.stage_file(7, "log", str(tmp_path / "log")) for _ in range(2)]
     assert told[0] == told[1]
     files = sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "staged").rglob("*.*"))
     assert files == ["staged/events/00000007.parquet", "staged/spans/00000007.parquet"]

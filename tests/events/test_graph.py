@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.events.columns import decode_columns
+from antecede.events.columns import decode_dictionary_columns
 from antecede.events.graph import build_event_graph
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS
 from antecede.kernels.linking import ARRIVE
@@ -124,8 +124,8 @@ def test_neither_the_order_of_rows_nor_their_chunks_matter(seed, other):
     cut = random.randrange(len(made))
     chunks = [table(*mixed[:cut]), table(*mixed[cut:])]
     found = build_event_graph(pa.concat_tables(chunks))
-    expected = decode_columns(whole.events.table)
-    assert decode_columns(found.events.table).equals(expected)
+    expected = decode_dictionary_columns(whole.events.table)
+    assert decode_dictionary_columns(found.events.table).equals(expected)
     assert edges_by_name(found) == edges_by_name(whole)
     assert np.array_equal(found.causes.order, whole.causes.order)
 

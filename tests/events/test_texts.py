@@ -5,7 +5,7 @@ import pytest
 
 from antecede.auditing.judge import judge
 from antecede.events import columns
-from antecede.events.columns import to_python_list, widen_text_offsets
+from antecede.events.columns import to_python_list, widen_offsets_of_huge_text_columns
 from antecede.events.graph import build_event_graph
 from antecede.tables import EVENTS
 from tests.event_rows import table, talk
@@ -42,7 +42,7 @@ def test_an_audit_does_not_depend_on_the_width_of_offsets(monkeypatch):
     narrow = judge(build_event_graph(events))
     assert {"late", "missing"} <= set(narrow.findings["kind"].to_pylist())
     monkeypatch.setattr(columns, "MOST_BYTES", 100)
-    widened = widen_text_offsets(events).schema
+    widened = widen_offsets_of_huge_text_columns(events).schema
     assert widened.field("event").type == pa.large_string()
     assert widened.field("parents").type == pa.list_(pa.large_string())
     assert widened.field("clock").type == pa.map_(pa.large_string(), pa.int64())

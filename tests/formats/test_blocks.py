@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from antecede.core.errors import InputError
 from antecede.formats import Parsed, Settings, csv_table, mapped_events, read, shiviz
 from antecede.formats.columns import Odd
-from antecede.formats.csv_blocks import CsvBlocks
+from antecede.formats.csv_blocks import CsvBlockReader
 from antecede.formats.typed_records import TypedRecords
 from tests.formats.samples import in_plain_form, lines, parse
 
@@ -269,7 +269,7 @@ def test_blocks_of_csv_are_what_their_lines_are(data, settings):
         patch.setattr(mapped_events, "SMALLEST_BYTES", 1)
         by_block = in_plain_form(read(data, "log", "csv", settings))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(CsvBlocks, "decode_block", refuse_block)
+        patch.setattr(CsvBlockReader, "decode_events_and_own_entries", refuse_block)
         patch.setattr(csv_table, "BLOCK_BYTES", 10**9)
         by_line = in_plain_form(read(data, "log", "csv", settings))
     assert by_block == by_line

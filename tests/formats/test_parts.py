@@ -23,7 +23,7 @@ from antecede.formats.part_staging import (
     LineCounter,
     compute_part_offsets,
     measure_part_spans,
-    read_lines_between,
+    read_lines_beginning_between,
     split_file_into_parts,
 )
 from antecede.tables import EVENTS
@@ -208,10 +208,10 @@ def test_ranges_of_bytes_have_the_lines_that_begin_in_them(tmp_path_factory, tex
     whole = b""
     for part in split_file_into_parts(len(text), part_bytes).to_pylist():
         with path.open("rb") as file:
-            data = read_lines_between(file, part["begin"], part["end"])
+            data = read_lines_beginning_between(file, part["begin"], part["end"])
         assert not data or whole.count(b"\n") == lines_before
         whole += data
-        count = LineCounter(str(path)).count_lines(part["begin"], part["end"])
+        count = LineCounter(str(path)).count_lines_beginning_between(part["begin"], part["end"])
         assert count == len(data.splitlines())
         lines_before += count
     assert whole == text.encode()

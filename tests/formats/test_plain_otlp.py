@@ -68,7 +68,7 @@ def files(draw) -> bytes:
 
 def read_span_by_span(data: bytes) -> Parsed:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(otlp, "_read_plain_spans", lambda data: None)
+        patch.setattr(otlp, "_read_spans_if_all_plain", lambda data: None)
         return read(data, "log", "otlp")
 
 

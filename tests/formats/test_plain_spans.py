@@ -75,7 +75,7 @@ def span_files(draw) -> bytes:
 
 def read_span_by_span(data: bytes) -> Parsed:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(zipkin, "_read_plain_spans", lambda data: None)
+        patch.setattr(zipkin, "_read_spans_if_all_plain", lambda data: None)
         return read(data, "log", "zipkin")
 
 

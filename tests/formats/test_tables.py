@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.mapped import OWN
-from antecede.formats.parquet import _round_to_microseconds
+from antecede.formats.parquet import _round_timestamps_to_microseconds
 from antecede.tables import EVENTS
 from tests.formats.samples import events_as_rows, in_plain_form, lines, parquet, parse, rows
 
@@ -192,7 +192,9 @@ def test_moments_in_parquet():
     pq.write_table(pa.table({"process": ["a"], "time": moments}), sink)
     (row,) = rows(sink.getvalue().to_pybytes())
     assert row["time"] == pytest.approx(1_700_000_000_123.456)
-    assert _round_to_microseconds(pa.table({"time": moments})).schema.field("time").type == pa.timestamp("us")
+    assert _round_timestamps_to_microseconds(pa.table({"time": moments})).schema.field(
+        "time"
+    ).type == pa.timestamp("us")
 
 
 def test_two_columns_of_one_name():

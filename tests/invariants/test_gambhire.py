@@ -73,7 +73,7 @@ class SemanticWorld(Checked):
         if delivery.sender == process:
             return
         message, depends_on = int(delivery.payload), self.depends(process)
-        if missing := self.semantic.record_delivery(process, message, depends_on):
+        if missing := self.semantic.record_delivery_and_list_missing_causes(process, message, depends_on):
             self.wrong.append((process, message, missing))
         sent, clock = self.sent[message]
         self.clock[process] = {x: max(own, clock[x]) for x, own in self.clock[process].items()}

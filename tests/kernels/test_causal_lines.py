@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.kernels.arrays import group_by_key
-from antecede.kernels.causal_lines import MOST_LOOKS, find_lines_of_causes
+from antecede.kernels.causal_lines import MOST_LOOKS, mark_lines_ordered_by_causes
 from antecede.kernels.ragged import compute_starts
 
 
@@ -18,7 +18,7 @@ def find_lines(lines: list[list[int]], edges: list[tuple[int, int]], size: int, 
     flat = np.array([event for line in lines for event in line], dtype=np.int64)
     scope = np.zeros(len(lines), dtype=np.int64)
     line_starts = compute_starts([len(line) for line in lines])
-    found = find_lines_of_causes(line_starts, flat, scope, starts, source[by_target], most)
+    found = mark_lines_ordered_by_causes(line_starts, flat, scope, starts, source[by_target], most)
     return [bool(is_line) for is_line in found]
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from antecede.kernels.causes import (
     are_clocks_comparable,
-    clean_clock_rows,
     look_up_name_codes,
     merge_edges,
     read_clock_entries,
+    sort_clock_rows_dropping_zeros_and_repeats,
 )
 
 clocks = st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 3)), max_size=5), max_size=6)
@@ -29,14 +29,14 @@ def as_dicts(rows):
 
 @given(clocks)
 def test_clean_clocks(rows):
-    starts, slots, counts = clean_clock_rows(*flat(rows))
+    starts, slots, counts = sort_clock_rows_dropping_zeros_and_repeats(*flat(rows))
     found = [list(zip(slots[a:b], counts[a:b], strict=True)) for a, b in pairwise(starts)]
     assert found == [sorted(clock.items()) for clock in as_dicts(rows)]
 
 
 @given(clocks.filter(bool))
 def test_entries_and_comparison(rows):
-    clock, array = as_dicts(rows), clean_clock_rows(*flat(rows))
+    clock, array = as_dicts(rows), sort_clock_rows_dropping_zeros_and_repeats(*flat(rows))
     row, slot = (part.ravel() for part in np.meshgrid(np.arange(len(rows)), np.arange(5)))
     assert read_clock_entries(*array, row, slot).tolist() == [
         clock[r].get(s, 0) for r, s in zip(row, slot, strict=True)

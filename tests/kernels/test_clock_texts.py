@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from antecede.kernels.clock_texts import ABSENT, concatenate_texts, find_first_blanks, scan_clocks
+from antecede.kernels.clock_texts import ABSENT, find_first_blanks, gather_parts_and_offsets, scan_clocks
 
 KEYS = ["a", "b", "ab", "", "n1", "n10", "a b", "{", ":", ",", "x" * 40, "\u00e9", "\u4e2d"]
 BLANKS = ["", " ", "\t ", "  "]
@@ -105,6 +105,6 @@ def test_thousands_of_keys_have_a_code_each():
 def test_parts_of_a_text():
     text = np.frombuffer(b"ab c d  e", np.uint8)
     begins, ends = np.array([0, 3, 8]), np.array([2, 8, 9])
-    gathered, offsets = concatenate_texts(text, begins, ends)
+    gathered, offsets = gather_parts_and_offsets(text, begins, ends)
     assert gathered.tobytes() == b"abc d  e" and offsets.tolist() == [0, 2, 7, 8]
     assert find_first_blanks(text, begins, ends).tolist() == [2, 4, 9]

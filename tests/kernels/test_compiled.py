@@ -95,7 +95,7 @@ def test_where_nothing_can_be_written_each_process_compiles(package):
 
 def test_a_kernel_that_calls_those_of_another_folder_takes_both_locks_once(monkeypatch):
     opened: list[str] = []
-    monkeypatch.setattr(compiled, "_open_lock_file", opened.append)
+    monkeypatch.setattr(compiled, "_open_and_lock_file", opened.append)
     for _ in range(2):
         with (
             compiled._lock_folder("verdict"),

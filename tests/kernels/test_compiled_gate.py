@@ -59,10 +59,10 @@ def one_by_one(batch: Batch) -> Released:
     gate: Gate[int] = Gate(add=batch.add, have=dict(enumerate(batch.have)))
     order = []
     for item, (needs, gains) in enumerate(zip(batch.needs, batch.gains, strict=True)):
-        gate.offer(item, needs, gains)
+        gate.add_arrival(item, needs, gains)
         while (arrival := gate.find_ready_arrival()) is not None:
-            order.append(gate.take(arrival))
-    held = list(gate.iterate_held())
+            order.append(gate.take_and_apply_gains(arrival))
+    held = list(gate.iterate_held_with_unmet_needs())
     have = [gate.have.get(slot, 0) for slot in range(SLOTS)]
     return Released(
         *map(np.array, (order, [what for what, _ in held], [unmet[0][0] for _, unmet in held], have))

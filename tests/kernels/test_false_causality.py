@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.kernels import false_causality as semantics
-from antecede.kernels.delivery_pass import SWEEPS, assign_message_slots
+from antecede.kernels.delivery_pass import SWEEPS, assign_acts_and_message_slots
 from antecede.kernels.false_causality import Waits, find_needless_waits
 from antecede.kernels.links import DELIVER, OTHER, SEND
-from antecede.kernels.pair_counts import count_pairs_by_bits
+from antecede.kernels.pair_counts import count_ordered_pairs_by_bits
 from antecede.kernels.witness import CauseGraph, build_cause_graph
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import Oracle, list_set_bits
@@ -89,7 +89,7 @@ def test_bits_are_swept_and_used_again():
     for graph in (build_trace_graph(events_of), rows(own, trace)):
         causes = semantics._add_causes_by_messages(events_of, graph)
         set_rows += semantics._assign_set_rows(events_of, events_of.sent, causes).set_row_count
-    assert (assign_message_slots(events_of.sent, left, set_rows)[0] & SWEEPS).any()
+    assert (assign_acts_and_message_slots(events_of.sent, left, set_rows)[0] & SWEEPS).any()
     found = find_needless_waits(events_of, build_trace_graph(events_of), rows(own, trace))
     pairs, meant = by_definition(trace, own)
     assert (list_waits(found), found.meant.sum()) == (pairs, meant)
@@ -120,8 +120,8 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
         process = random.randrange(n)
         if arrived and random.random() < 0.4:
             process, message = arrived.pop(random.randrange(len(arrived)))
-            causal.record_delivery(process, message)
-            meaning.record_delivery(process, message, 0)
+            causal.record_delivery_and_list_missing_causes(process, message)
+            meaning.record_delivery_and_list_missing_causes(process, message, 0)
             step(process, DELIVER, message, 0)
         elif waiting and random.random() < 0.6:
             there, message = random.choice(waiting)
@@ -180,9 +180,9 @@ def test_pairs_that_are_meant_are_counted(seed, n, size, block):
         all_of_them[position] = [*own[position], int(sends[position])]
     meant, past = rows(all_of_them, trace), build_trace_graph(link_trace(trace))
     count_meant = sum(map(len, dependences(trace, own))) - size
-    assert count_pairs_by_bits(meant.starts, meant.causes, block) == count_meant
+    assert count_ordered_pairs_by_bits(meant.starts, meant.causes, block) == count_meant
     count_past = sum(map(len, pasts(trace))) - size
-    assert count_pairs_by_bits(past.starts, past.causes, block) == count_past
+    assert count_ordered_pairs_by_bits(past.starts, past.causes, block) == count_past
 
 
 def test_beyond_the_cap_pairs_are_only_counted():

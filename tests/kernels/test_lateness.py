@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.delivery_pass import SWEEPS, assign_message_slots
+from antecede.kernels.delivery_pass import SWEEPS, assign_acts_and_message_slots
 from antecede.kernels.lateness import find_order_violations
 from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace
 from antecede.simulate.oracle import Oracle
@@ -35,7 +35,10 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
             process, message = random.choice(waiting)
             if oracle.is_late(process, message):
                 late.append(len(trace))
-            missing += [(len(trace), m, process) for m in oracle.record_delivery(process, message)]
+            missing += [
+                (len(trace), m, process)
+                for m in oracle.record_delivery_and_list_missing_causes(process, message)
+            ]
             trace.append((process, DELIVER, message))
         else:
             sender = random.randrange(n)
@@ -54,7 +57,7 @@ def test_slots_are_used_again_and_swept():
     trace = flood(Random(1), n, 1500, 40)
     found = link_trace(trace)
     left = np.bincount(found.sent[found.sent >= 0], minlength=len(trace))
-    act, _, used = assign_message_slots(found.sent, left, n)
+    act, _, used = assign_acts_and_message_slots(found.sent, left, n)
     assert (act & SWEEPS).any() and used <= 2 * 256 + 40
     part = [event for event in trace if event[2] < 600]
     assert join_verdicts([find_order_violations(link_trace(part), n)]) == judge_trace(part)

@@ -109,11 +109,17 @@ def test_a_line_is_told_by_its_ends():
 def test_a_chain_that_takes_too_long_is_told_by_its_ends():
     size = 50
     found = build_cause_graph(np.arange(size), np.arange(size - 1), np.arange(1, size))
-    assert find_shortest_chains(found, [0, 40], [49, 49], most=20).to_lists() == [[0, 49], [*range(40, 50)]]
+    assert find_shortest_chains(found, [0, 40], [49, 49], most_looked_at=20).to_lists() == [
+        [0, 49],
+        [*range(40, 50)],
+    ]
     line = build_cause_graph(
         np.append(np.zeros(size - 1, dtype=np.int64), 1), np.arange(size - 1), np.arange(1, size)
     )
-    assert find_shortest_chains(line, [0, 40], [49, 49], most=20).to_lists() == [[0, 49], [40, 48, 49]]
+    assert find_shortest_chains(line, [0, 40], [49, 49], most_looked_at=20).to_lists() == [
+        [0, 49],
+        [40, 48, 49],
+    ]
 
 
 def test_what_does_not_cause_is_told_by_its_ends():

@@ -67,14 +67,14 @@ class Fuzzer:
         self.sealer = Sealer(None)
 
     def _connect(self) -> Connection:
-        connection = self.hub._accept_connection()
+        connection = self.hub._accept_connection_and_limit_strangers()
         connection.connection_made(DeafTransport(connection))
         self.sealer = Sealer(None)
         self.counts["connections"] += 1
         return connection
 
     def _feed(self, body: bytes) -> None:
-        self.connection.data_received(self.sealer.make_frame(body))
+        self.connection.data_received(self.sealer.make_sealed_frame(body))
 
     def reach(self, stage: str) -> None:
         """A connection on which so much of the handshake went well."""
@@ -99,7 +99,7 @@ class Fuzzer:
             data = self.random.randbytes(self.random.randrange(1, 40))
         else:
             body = self._change(self._make_right(stage))
-            data = self.sealer.make_frame(body)
+            data = self.sealer.make_sealed_frame(body)
             if kind < 0.2:
                 data = self._change(data)
         self.connection.data_received(data)
@@ -156,7 +156,7 @@ async def _fuzz(seed: int, inputs: int) -> Counter[str]:
             fuzzer.counts[stage] += 1
             done += 1
         while fuzzer.node.station.queue:
-            fuzzer.node.station.acknowledge_up_to(fuzzer.node.station.hand_next_delivery().number)
+            fuzzer.node.station.acknowledge_deliveries_up_to(fuzzer.node.station.hand_next_delivery().number)
         fuzzer.check_bounds()
         if done % 5000 < 20:
             await asyncio.sleep(0)  # timers, and what is to go out

@@ -29,13 +29,13 @@ class ToldJournal(SqliteJournal):
     ledger = -1
     is_careless = False
 
-    def _lock_database(self) -> None:
-        super()._lock_database()
+    def _configure_and_lock_database(self) -> None:
+        super()._configure_and_lock_database()
         if self.is_careless:
             self._execute("PRAGMA synchronous = NORMAL")
 
-    def _insert_record(self, units: list[Unit]) -> None:
-        super()._insert_record(units)
+    def _insert_record_of_units(self, units: list[Unit]) -> None:
+        super()._insert_record_of_units(units)
         write_line(self.ledger, f"record {self.number} {self._chain.hex()}")
 
 

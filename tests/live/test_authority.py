@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from antecede import CallerError, live
-from antecede.live.service.authority import make_certificates
+from antecede.live.service.authority import make_certificates_and_tell_if_authority_is_new
 from tests.commands import here
 from tests.live.cluster import find_free_port
 
@@ -37,24 +37,24 @@ def test_the_command_makes_files_for_their_owner_alone(tmp_path: Path, monkeypat
 @pytest.mark.parametrize("name", ["", "ca", "..", "x/y", "x" * 65])
 def test_names_that_cannot_be(name: str, tmp_path: Path) -> None:
     with pytest.raises(CallerError, match="cannot be the name"):
-        make_certificates(tmp_path / "out", ["a", name], 1)
+        make_certificates_and_tell_if_authority_is_new(tmp_path / "out", ["a", name], 1)
     with pytest.raises(CallerError, match="named twice"):
-        make_certificates(tmp_path / "out", ["a", "a"], 1)
+        make_certificates_and_tell_if_authority_is_new(tmp_path / "out", ["a", "a"], 1)
     assert not (tmp_path / "out").exists()
 
 
 def test_half_an_authority_is_refused(tmp_path: Path) -> None:
-    make_certificates(tmp_path, ["a"], 1)
+    make_certificates_and_tell_if_authority_is_new(tmp_path, ["a"], 1)
     (tmp_path / "ca.key").unlink()
     with pytest.raises(CallerError, match=r"ca\.pem exist"):
-        make_certificates(tmp_path, ["b"], 1)
-    make_certificates(tmp_path / "other", ["a"], 1)
+        make_certificates_and_tell_if_authority_is_new(tmp_path, ["b"], 1)
+    make_certificates_and_tell_if_authority_is_new(tmp_path / "other", ["a"], 1)
     (tmp_path / "ca.key").write_bytes((tmp_path / "other" / "ca.key").read_bytes())
     with pytest.raises(CallerError, match="is not the key of"):
-        make_certificates(tmp_path, ["b"], 1)
+        make_certificates_and_tell_if_authority_is_new(tmp_path, ["b"], 1)
     (tmp_path / "ca.key").write_text("nonsense")
     with pytest.raises(CallerError, match="cannot be read"):
-        make_certificates(tmp_path, ["b"], 1)
+        make_certificates_and_tell_if_authority_is_new(tmp_path, ["b"], 1)
 
 
 async def _try_to_connect(first: live.Certificate, second: live.Certificate) -> tuple[bool, bool]:
@@ -72,9 +72,9 @@ async def _try_to_connect(first: live.Certificate, second: live.Certificate) -> 
 
 
 def test_members_connect_and_others_do_not(tmp_path: Path) -> None:
-    make_certificates(tmp_path, ["a"], 1)
-    make_certificates(tmp_path, ["Zoë", "c"], 1)  # the group grows
-    make_certificates(tmp_path / "other", ["Zoë"], 1)
+    make_certificates_and_tell_if_authority_is_new(tmp_path, ["a"], 1)
+    make_certificates_and_tell_if_authority_is_new(tmp_path, ["Zoë", "c"], 1)  # the group grows
+    make_certificates_and_tell_if_authority_is_new(tmp_path / "other", ["Zoë"], 1)
     a = load(tmp_path, "a")
     assert asyncio.run(_try_to_connect(a, load(tmp_path, "Zoë"))) == (True, False)
     assert asyncio.run(_try_to_connect(a, load(tmp_path, "c"))) == (False, True)

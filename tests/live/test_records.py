@@ -18,7 +18,7 @@ def open_frames(frames: list[bytes], key: bytes | None) -> list[bytes]:
 @given(bodies=st.lists(st.binary(max_size=50), min_size=1, max_size=5), key=KEYS)
 def test_frames_come_as_they_were_sent(bodies: list[bytes], key: bytes | None) -> None:
     sealer = Sealer(key)
-    frames = [sealer.make_frame(body) for body in bodies]
+    frames = [sealer.make_sealed_frame(body) for body in bodies]
     assert open_frames(frames, key) == bodies
     for frame in frames:
         assert int.from_bytes(frame[:LENGTH_BYTES], "big") == len(frame) - LENGTH_BYTES
@@ -26,7 +26,7 @@ def test_frames_come_as_they_were_sent(bodies: list[bytes], key: bytes | None) -
 
 @given(body=st.binary(min_size=1, max_size=50), at=st.integers(0, 10**6), bit=st.integers(0, 7), key=KEYS)
 def test_a_flipped_bit_is_found(body: bytes, at: int, bit: int, key: bytes | None) -> None:
-    frame = bytearray(Sealer(key).make_frame(body))
+    frame = bytearray(Sealer(key).make_sealed_frame(body))
     frame[LENGTH_BYTES + at % (len(frame) - LENGTH_BYTES)] ^= 1 << bit
     with pytest.raises(InputError, match="seal"):
         open_frames([bytes(frame)], key)
@@ -35,14 +35,14 @@ def test_a_flipped_bit_is_found(body: bytes, at: int, bit: int, key: bytes | Non
 @pytest.mark.parametrize("key", [None, b"k" * 32])
 def test_frames_that_are_repeated_left_out_or_swapped_are_found(key: bytes | None) -> None:
     sealer = Sealer(key)
-    first, second, third = (sealer.make_frame(body) for body in (b"same", b"same", b"other"))
+    first, second, third = (sealer.make_sealed_frame(body) for body in (b"same", b"same", b"other"))
     for frames in ([first, first], [second], [first, third], [third, first], [b"\0\0\0\0"]):
         with pytest.raises(InputError, match="seal"):
             open_frames(frames, key)
 
 
 def test_another_key_is_found() -> None:
-    frame = Sealer(b"k" * 32).make_frame(b"body")
+    frame = Sealer(b"k" * 32).make_sealed_frame(b"body")
     for key in (None, b"l" * 32):
         with pytest.raises(InputError, match="seal"):
             open_frames([frame], key)

@@ -102,7 +102,7 @@ def test_a_node_that_lets_out_before_it_has_written_is_found_out(
         if self._failure is None and self._has_group_to_commit():
             group = self._current = self._group
             self._group = CommitGroup()
-            self._apply_group(group)
+            self._apply_group_and_take_due_snapshot(group)
             finish = partial(finish_commit, self, group)
             self._thread.queue_call(finish, self.journal.commit, group.list_units(), None)
 

@@ -27,7 +27,7 @@ class Caller:
         self.outgoing, self.incoming = Sealer(None), Sealer(None)
 
     def send(self, body: bytes) -> bytes:
-        frame = self.outgoing.make_frame(body)
+        frame = self.outgoing.make_sealed_frame(body)
         self.writer.write(frame)
         return frame
 
@@ -181,13 +181,13 @@ def test_frames_that_are_not_as_they_were_sent(how: str) -> None:
         caller = await call()
         await caller.shake_hands(node, KEY)
         caller.send(encode_record(0, 100, 1, []))
-        frame = caller.outgoing.make_frame(encode_record(0, 101, 1, []))
+        frame = caller.outgoing.make_sealed_frame(encode_record(0, 101, 1, []))
         if how == "altered":
             frame = frame[:6] + bytes([frame[6] ^ 1]) + frame[7:]
         elif how == "repeated":
             frame += frame
         elif how == "left out":
-            frame = caller.outgoing.make_frame(encode_record(0, 102, 1, []))
+            frame = caller.outgoing.make_sealed_frame(encode_record(0, 102, 1, []))
         else:
             frame = (len(frame) - 5).to_bytes(4, "big") + frame[4:-1]
         await caller.read()

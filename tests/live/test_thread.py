@@ -112,7 +112,7 @@ class ShortCalls:
 
     async def make(self, *, takes: float = 0.0) -> None:
         finished = asyncio.get_running_loop().create_future()
-        self.thread.make_short_call(partial(self._finish, finished), self._note, takes)
+        self.thread.make_or_queue_short_call(partial(self._finish, finished), self._note, takes)
         await finished
 
     def _note(self, seconds: float) -> None:
@@ -152,7 +152,7 @@ def test_a_short_call_does_not_overtake_what_is_under_way(monkeypatch: pytest.Mo
             seen.append("before")
 
         waiting = call(calls.thread, wait)
-        calls.thread.make_short_call(lambda *_: seen.append("done"), seen.append, "behind")
+        calls.thread.make_or_queue_short_call(lambda *_: seen.append("done"), seen.append, "behind")
         begin.set()
         await waiting
         await calls.make()
@@ -169,10 +169,10 @@ def test_the_error_of_a_short_call_is_told_wherever_it_was_made(monkeypatch: pyt
     async def main() -> list[BaseException | None]:
         calls = ShortCalls(monkeypatch)
         errors: list[BaseException | None] = []
-        calls.thread.make_short_call(lambda _, error: errors.append(error), fail)
+        calls.thread.make_or_queue_short_call(lambda _, error: errors.append(error), fail)
         for _ in range(QUICK_CALLS):
             await calls.make()
-        calls.thread.make_short_call(lambda _, error: errors.append(error), fail)
+        calls.thread.make_or_queue_short_call(lambda _, error: errors.append(error), fail)
         calls.thread.shutdown()
         return errors
 

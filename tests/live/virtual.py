@@ -85,6 +85,6 @@ def run_virtually(main: Coroutine[Any, Any, T], seed: int) -> T:
     """Run a program to its end in virtual time."""
     runner = asyncio.Runner(loop_factory=lambda: VirtualLoop(Random(seed)))
     calls = patch.object(JournalThread, "queue_call", _call_in_virtual_time)
-    speed = patch.object(JournalThread, "_are_short_calls_quick", _draw_whether_calls_are_quick)
+    speed = patch.object(JournalThread, "_were_last_short_calls_quick", _draw_whether_calls_are_quick)
     with runner, calls, speed:
         return runner.run(main)

@@ -10,7 +10,7 @@ import pytest
 
 import antecede
 from antecede.core.errors import AntecedeError, CallerError
-from antecede.local.outcome import check_one_table_per_row
+from antecede.local.outcome import check_each_row_is_in_one_table
 from tests.docstrings import check_docstrings
 
 PACKAGES = (antecede, antecede.live, antecede.simulate, antecede.study)
@@ -105,8 +105,8 @@ def test_a_row_in_no_table_or_in_two_is_told() -> None:
     columns = {"position": [1, None, 3], "missing": [None, None, ["a"]], "reason": [None, None, None]}
     answers = pa.StructArray.from_arrays([pa.array(values) for values in columns.values()], list(columns))
     with pytest.raises(AntecedeError, match="internal error: 2 of 3 rows are not in exactly one of ordered"):
-        check_one_table_per_row(answers)
-    check_one_table_per_row(answers.slice(0, 1))
+        check_each_row_is_in_one_table(answers)
+    check_each_row_is_in_one_table(answers.slice(0, 1))
 
 
 def test_no_column_has_a_hyphen_or_a_blank(hostile_logs) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from antecede.formats import Settings
 from antecede.local.audit import audit
-from antecede.local.file_sets import plan_file_sets, read_file_set
+from antecede.local.file_sets import plan_file_sets, read_events_and_quarantine
 from antecede.local.logs import read_logs
 from tests.formats.samples import lines
 from tests.mutations import make_clocked_log, simulate_log
@@ -98,5 +98,5 @@ def test_sets_of_files_give_entries_that_come_again_the_same_places(owns, tmp_pa
 def check_sets_of_files_give(events: pa.Table, names: list[str]) -> None:
     """Sets of files that are read each by itself have these events together."""
     sets = plan_file_sets(names, None, Settings())
-    parts = [read_file_set(one, None, Settings())[0] for one in sets]
+    parts = [read_events_and_quarantine(one, None, Settings())[0] for one in sets]
     assert sorted(map(str, pa.concat_tables(parts).to_pylist())) == sorted(map(str, events.to_pylist()))

@@ -22,7 +22,9 @@ class LosesExtras(Bounded, kw_only=True):
     def _accept_packet(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
             return super()._accept_packet(packet, stamp)
-        self.gate.offer(packet, self._find_local_needs_and_gains(self.index[packet.source], stamp)[0], [])
+        self.gate.add_arrival(
+            packet, self._find_local_needs_and_gains(self.index[packet.source], stamp)[0], []
+        )
         self._take_ready_extras()
         return None
 
@@ -39,7 +41,7 @@ class SendsUncountedExtras(Bounded, kw_only=True):
 class Trusting(Bounded, kw_only=True):
     """Does not compare what a stamp tells of this process with what it has sent, which would refuse these."""
 
-    def _check_claimed_own_sends(self, stamp: Counts) -> None:
+    def _refuse_claim_of_unsent_messages(self, stamp: Counts) -> None:
         pass
 
 

@@ -18,7 +18,7 @@ class SplitGet(Buffered, kw_only=True):
 
     limbo: list[Letter] = msgspec.field(default_factory=list)
 
-    def _receive_message(self, packet: Packet) -> None:
+    def _put_in_inbox_and_acknowledge(self, packet: Packet) -> None:
         self._emit_packet(packet.source, wire.encode(packet.number), kind="ack")
         letter = Letter(packet.source, packet.number, packet.payload)
         interrupted, self.limbo = self.limbo, [] if self.limbo else [letter]
@@ -35,10 +35,10 @@ class NeverWaits(Buffered, kw_only=True):
 class PipelinesAnywhere(Buffered, kw_only=True):
     """Footnote 4 over channels that reorder: nothing is refused."""
 
-    def _decode_packet_stamp(self, packet: Packet) -> int:
+    def _decode_and_check_stamp(self, packet: Packet) -> int:
         pipelined, self.pipelined = self.pipelined, False
         try:
-            return super()._decode_packet_stamp(packet)
+            return super()._decode_and_check_stamp(packet)
         finally:
             self.pipelined = pipelined
 
@@ -64,7 +64,7 @@ class AcknowledgesUnblocked(Sync, kw_only=True):
         super()._send_message(payload, targets)
         self.awaiting = None
 
-    def _decode_packet_stamp(self, packet: Packet) -> None:
+    def _decode_and_check_stamp(self, packet: Packet) -> None:
         pass
 
 
@@ -76,7 +76,7 @@ def look_behind(inbox: list[Letter], sender: str | None) -> int | None:
 class NoRelease(Buffered, kw_only=True):
     """Copies are delivered on arrival: all copies posted, all acknowledgements awaited, and no more."""
 
-    def _is_unreleased(self, letter: Letter) -> bool:
+    def _must_wait_for_release(self, letter: Letter) -> bool:
         return False
 
 
@@ -95,7 +95,9 @@ class OvertakesUnreleased(Buffered, kw_only=True):
     """What is behind a copy that waits for its release is delivered before it."""
 
     def _find_next_deliverable(self, sender: str | None) -> int | None:
-        return next((at for at, letter in enumerate(self.inbox) if not self._is_unreleased(letter)), None)
+        return next(
+            (at for at, letter in enumerate(self.inbox) if not self._must_wait_for_release(letter)), None
+        )
 
 
 ROWS = [

@@ -78,9 +78,9 @@ class WakesTwentyDeep(Queueing[T], kw_only=True):
 
     depth: int = 0
 
-    def offer(self, what: T, needs: Pairs, gains: Pairs) -> int:
+    def add_arrival(self, what: T, needs: Pairs, gains: Pairs) -> int:
         self.depth = 0
-        return super().offer(what, needs, gains)
+        return super().add_arrival(what, needs, gains)
 
     def _recheck_arrivals_filed_together(self, arrival: int) -> None:
         self.depth += 1
@@ -117,7 +117,7 @@ class ParksLate(Queueing[T], kw_only=True):
             at, count, arrival = self.checked.pop()
             park(self, at, count, arrival)
 
-    def _file_by_unmet_need(self, arrival: int, item: Item[T]) -> None:
+    def _file_by_unmet_need_or_mark_ready(self, arrival: int, item: Item[T]) -> None:
         unmet = [(slot, count) for slot, count in item.needs if self.have.get(slot, 0) < count]
         if unmet:
             self.checked.append((*unmet[0], arrival))
@@ -130,11 +130,11 @@ class SortsBatchFirst(Queueing[T], kw_only=True):
 
     before: dict[int, int] = msgspec.field(default_factory=dict)
 
-    def offer(self, what: T, needs: Pairs, gains: Pairs) -> int:
+    def add_arrival(self, what: T, needs: Pairs, gains: Pairs) -> int:
         if self.arrivals % 3 == 0:
             self.before = dict(self.have)
         waits = [(slot, count) for slot, count in needs if self.before.get(slot, 0) < count]
-        arrival = super().offer(what, needs, gains)
+        arrival = super().add_arrival(what, needs, gains)
         if waits and arrival in self.ready:
             self.ready.remove(arrival)
             self.items[arrival].at = 0

@@ -39,7 +39,7 @@ class LearnsAtArrival(Matrix, kw_only=True):
 
     def _accept_packet(self, packet: Packet, stamp: Stamp) -> Delivery | None:
         delivery = super()._accept_packet(packet, stamp)
-        super()._learn_from_delivery(self.index[packet.source], self._decode_packet_stamp(packet))
+        super()._learn_from_delivery(self.index[packet.source], self._decode_and_check_stamp(packet))
         return delivery
 
     def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:

@@ -78,17 +78,17 @@ class IgnoresFlags(Eager, kw_only=True):
 class NeverFlags(Eager, kw_only=True):
     """Messages are sent at once, and nobody is told to wait."""
 
-    def _list_unacknowledged_messages(self, targets: list[int]) -> Pairs:
+    def _list_messages_unacknowledged_by_others(self, targets: list[int]) -> Pairs:
         return []
 
 
 class ForgetsCopies(Eager, kw_only=True):
     """The copies of one message are not flagged for each other's sake."""
 
-    def _list_unacknowledged_messages(self, targets: list[int]) -> Pairs:
+    def _list_messages_unacknowledged_by_others(self, targets: list[int]) -> Pairs:
         return [
             (other, number)
-            for other, number in super()._list_unacknowledged_messages(targets)
+            for other, number in super()._list_messages_unacknowledged_by_others(targets)
             if other not in targets
         ]
 
@@ -96,8 +96,8 @@ class ForgetsCopies(Eager, kw_only=True):
 class ClearsSoon(Eager, kw_only=True):
     """One acknowledgement is enough."""
 
-    def _list_unacknowledged_messages(self, targets: list[int]) -> Pairs:
-        return super()._list_unacknowledged_messages(targets)[:1]
+    def _list_messages_unacknowledged_by_others(self, targets: list[int]) -> Pairs:
+        return super()._list_messages_unacknowledged_by_others(targets)[:1]
 
 
 class EagerAcknowledgesArrival(Eager, kw_only=True):

@@ -68,7 +68,7 @@ class Maximum(Scalar, kw_only=True):
     def _accept_packet(self, packet: Packet, stamp: KeyedStamp) -> None:
         self.known.setdefault(packet.source, Seen())
         count = stamp.vector[0]
-        self.gate.offer(packet, [(0, count - 1)], [(0, count)])
+        self.gate.add_arrival(packet, [(0, count - 1)], [(0, count)])
 
 
 class SameKeys(Probabilistic, kw_only=True):

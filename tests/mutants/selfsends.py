@@ -13,8 +13,8 @@ class SelfSends(Endpoint, kw_only=True):
         super()._init_state()
         self.seen[self.process] = Seen()
 
-    def _dispatch_message(
+    def _check_and_send_message(
         self, payload: bytes, to: Iterable[str] | None, send: Callable[[bytes, list[int]], None]
     ) -> Effects:
-        send(payload, [self.index[name] for name in self._check_destinations(to)])
+        send(payload, [self.index[name] for name in self._check_and_list_destinations(to)])
         return self._deliver_ready_and_take_outbox([])

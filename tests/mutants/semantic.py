@@ -27,8 +27,8 @@ class AnyRelease(Semantic, kw_only=True):
 class OneCopy(Semantic, kw_only=True):
     """R3 by the letter: of a message to several only the own copy is counted."""
 
-    def _decode_packet_stamp(self, packet: Packet) -> Read:
-        _, sp, sc, mcv, ecv = super()._decode_packet_stamp(packet)
+    def _decode_and_check_stamp(self, packet: Packet) -> Read:
+        _, sp, sc, mcv, ecv = super()._decode_and_check_stamp(packet)
         return [self.me], sp, sc, mcv, ecv
 
 

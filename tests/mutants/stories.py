@@ -76,7 +76,7 @@ def restart_endpoint(endpoint: Endpoint) -> Endpoint:
     items = [*gate.items.values()]
     gate.items, gate.filed, gate.ready = {}, {}, []
     for item in reversed(items):
-        gate.offer(item.what, item.needs, item.gains)
+        gate.add_arrival(item.what, item.needs, item.gains)
     return again
 
 

@@ -41,9 +41,9 @@ class ReadyIsDone(Gate[Packet], kw_only=True):
         self.ready.remove(arrival)
         return self.items.pop(arrival).what
 
-    def _file_by_unmet_need(self, arrival: int, item: Item[Packet]) -> None:
+    def _file_by_unmet_need_or_mark_ready(self, arrival: int, item: Item[Packet]) -> None:
         order = [*self.ready]
-        super()._file_by_unmet_need(arrival, item)
+        super()._file_by_unmet_need_or_mark_ready(arrival, item)
         if len(self.ready) > len(order):
             self.ready = [*order, arrival]
             for slot, value in item.gains:

@@ -66,7 +66,7 @@ class SemanticTrial(Trial):
             self.semantic.delivered[process] |= 1 << message
             return
         depends_on = delivery.event - 1 if message % 2 else 0
-        if missing := self.semantic.record_delivery(process, message, depends_on):
+        if missing := self.semantic.record_delivery_and_list_missing_causes(process, message, depends_on):
             self.broken.append((process, message, missing))
 
     def findings(self) -> set[str]:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.ordering import projection
-from antecede.ordering.forms import FORMS, OPTION_MEANINGS, join_form_names, make_forms_table
+from antecede.ordering.forms import FORMS, OPTION_MEANINGS, join_form_names, write_forms_as_markdown_table
 from antecede.ordering.stamp_types import TYPE_CHECKS, choose_form, describe_type
 from antecede.ordering.text_stamps import KINDS, list_stamp_kinds
 from tests.commands import here
@@ -32,7 +32,7 @@ def test_every_form_but_packets_stands_in_text_with_a_type_that_fits() -> None:
 
 
 def test_the_document_has_the_table() -> None:
-    assert make_forms_table() in (ROOT / "docs" / "forms.md").read_text()
+    assert write_forms_as_markdown_table() in (ROOT / "docs" / "forms.md").read_text()
 
 
 EXAMPLES = re.findall(

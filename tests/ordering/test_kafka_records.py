@@ -12,7 +12,7 @@ from antecede.ordering.kafka_records import (
     KAFKA_COLUMNS,
     RECORDS,
     choose_stamp_kind_of_records,
-    list_columns_of_options,
+    list_columns_to_read_from_records,
     list_possible_stamp_kinds,
     parse_records,
     plan_records,
@@ -128,5 +128,5 @@ def test_columns_of_kafka_can_be_named_and_forms_are_told_by_most_records() -> N
 
 def test_named_columns_are_made_of_records_whatever_the_form() -> None:
     options = MessageOptions(sender="who", stamp="x", number="n", id="i", form="sequence", receiver="to")
-    assert set(list_columns_of_options(options)) == {"who", "x", "n", "i", "to"}
-    assert set(list_columns_of_options(MessageOptions(id="i", form="parents"))) == {"i", "stamp"}
+    assert set(list_columns_to_read_from_records(options)) == {"who", "x", "n", "i", "to"}
+    assert set(list_columns_to_read_from_records(MessageOptions(id="i", form="parents"))) == {"i", "stamp"}

@@ -52,10 +52,12 @@ def one_by_one(rows: list[Row]) -> dict[str, tuple[list[Any], dict[Any, set[str]
             if name not in seen:
                 seen.add(name)
                 needs = [(x, c - (x == row["sender"])) for x, c in enumerate(row["needs"])]
-                gate.offer(name, needs, [name])
+                gate.add_arrival(name, needs, [name])
                 while (at := gate.find_ready_arrival()) is not None:
-                    order.append(gate.take(at))
-        held = {name: {_words(*unmet) for unmet in what} for name, what in gate.iterate_held()}
+                    order.append(gate.take_and_apply_gains(at))
+        held = {
+            name: {_words(*unmet) for unmet in what} for name, what in gate.iterate_held_with_unmet_needs()
+        }
         found[group] = (order, held)
     return found
 

@@ -48,7 +48,7 @@ class Run:
         sent = self.sends[message]
         self.times.append(self.lamport[p].receive(self.times[sent]))
         self.stamps.append(self.clocks[p].receive(self.stamps[sent]))
-        self.oracle.record_delivery(p, message)
+        self.oracle.record_delivery_and_list_missing_causes(p, message)
         self._add_event(p, self.pasts[sent] | 1 << sent)
 
     def _add_event(self, p: int, learned: int) -> int:

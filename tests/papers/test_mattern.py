@@ -141,8 +141,8 @@ class GetInTwoSteps(Buffered, kw_only=True):
 
     limbo: list[Letter] = msgspec.field(default_factory=list)
 
-    def _receive_message(self, packet: Packet) -> None:
-        super()._receive_message(packet)
+    def _put_in_inbox_and_acknowledge(self, packet: Packet) -> None:
+        super()._put_in_inbox_and_acknowledge(packet)
         self.limbo.append(self.inbox.pop())
 
     def step(self) -> Effects | None:
@@ -185,9 +185,9 @@ def test_mattern_footnote_4_refuses_what_overtook() -> None:
 class Unchecked(Buffered, kw_only=True):
     """Footnote 4 without the check of the channel's order."""
 
-    def _decode_packet_stamp(self, packet: Packet) -> int:
+    def _decode_and_check_stamp(self, packet: Packet) -> int:
         self.pipelined = False
-        number = super()._decode_packet_stamp(packet)
+        number = super()._decode_and_check_stamp(packet)
         self.pipelined = True
         return number
 
@@ -200,7 +200,7 @@ def test_mattern_footnote_4_without_fifo_channels_loses_causal_order() -> None:
 class WaitForAll(Buffered, kw_only=True):
     """Post all copies and wait for all acknowledgements; deliver at get."""
 
-    def _is_unreleased(self, letter: Letter) -> bool:
+    def _must_wait_for_release(self, letter: Letter) -> bool:
         return False
 
 

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede import Packet
-from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER, Recent, find_suspecting_detectors
+from antecede.protocols.detectors import (
+    ALGORITHM_4,
+    ALGORITHM_5,
+    SHARPER,
+    Recent,
+    find_detectors_suspecting_lateness,
+)
 from antecede.protocols.keys import count_key_sets, derive_key_set_id, unrank_key_set
 from antecede.protocols.membership import Probabilistic
 from antecede.protocols.registry import build_endpoint
@@ -75,7 +81,7 @@ def test_mostefaoui_figure_2_algorithm_5_as_printed_misses_it_before_the_increme
     before = {0: 1, 1: 2, 2: 1, 3: 2}
     m = [1, 1, 0, 0]
     assert not all(before[x] > m[x] for x in FIGURE_KEYS["i"])
-    assert ALGORITHM_5 in find_suspecting_detectors(
+    assert ALGORITHM_5 in find_detectors_suspecting_lateness(
         FIGURE_KEYS["i"], m, before, [Recent(FIGURE_KEYS["j"], [1, 2, 1, 0])]
     )
 
@@ -122,7 +128,10 @@ def test_mostefaoui_algorithm_4_alarms_where_everything_was_covered_by_others() 
 def test_mostefaoui_section_4_2_what_the_detectors_see_in_the_list(
     old: list[int], keys: tuple[int, int], expected: set[str]
 ) -> None:
-    assert set(find_suspecting_detectors((0, 1), [1, 1, 0, 0], {0: 1, 1: 1}, [Recent(keys, old)])) == expected
+    assert (
+        set(find_detectors_suspecting_lateness((0, 1), [1, 1, 0, 0], {0: 1, 1: 1}, [Recent(keys, old)]))
+        == expected
+    )
 
 
 @pytest.mark.parametrize(("r", "k"), [(1, 1), (4, 1), (4, 2), (5, 3), (6, 2), (7, 7), (9, 4)])

@@ -119,19 +119,19 @@ def test_a_crash_in_the_simulator_itself_is_a_failure_not_an_end(monkeypatch) ->
     def explode(self, packet):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(Matrix, "_decode_packet_stamp", explode)
+    monkeypatch.setattr(Matrix, "_decode_and_check_stamp", explode)
     failures = run("matrix", number=3).failures
     assert [failure.reason for failure in failures] == ["RuntimeError: boom"] * 3
 
 
 def test_alarms_that_never_ring_are_found(monkeypatch) -> None:
-    monkeypatch.setattr(probabilistic, "find_suspecting_detectors", lambda *about: ())
+    monkeypatch.setattr(probabilistic, "find_detectors_suspecting_lateness", lambda *about: ())
     reasons = [failure.reason for failure in run("scalar").failures]
     assert reasons and all("missed by the sharper detector" in reason for reason in reasons)
 
 
 def test_messages_that_were_never_sent_are_found(monkeypatch) -> None:
-    monkeypatch.setattr(Applications, "requeue_wish", lambda self, wish: None)
+    monkeypatch.setattr(Applications, "put_wish_back_first", lambda self, wish: None)
     reasons = [failure.reason for failure in run("matrix", number=80).failures]
     assert reasons and all("never sent" in reason for reason in reasons)
 

@@ -214,7 +214,7 @@ def waits(run: Traced, declared: list[int | None] | None = None) -> list[tuple[f
         if row["kind"] == "send":
             oracle.record_send(process, row["receivers"], *next(how))
         elif row["kind"] == "deliver":
-            oracle.record_delivery(process, message)
+            oracle.record_delivery_and_list_missing_causes(process, message)
             here = oracle.message_past[message] & oracle.addressed[process]
             causes = [done[process, f"m{cause}"] for cause in list_set_bits(here)]
             since = arrived[process, row["message"]]
@@ -349,7 +349,7 @@ def test_early_and_late_are_counted_each_by_itself(seed: int) -> None:
             assert oracle.record_send(row["process"], row["receivers"]) == message
         elif row["kind"] == "deliver":
             is_late = oracle.is_late(row["process"], message)
-            is_early = bool(oracle.record_delivery(row["process"], message))
+            is_early = bool(oracle.record_delivery_and_list_missing_causes(row["process"], message))
             early += is_early
             late += is_late
             both += is_early and is_late

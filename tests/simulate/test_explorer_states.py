@@ -72,7 +72,7 @@ def check_same_steps(found: Exploration, model: Graph) -> None:
     """The configurations are the model's, and from each state exactly their successors are one step away."""
     numbers = {configuration: number for number, configuration in enumerate(model)}
     after = [{numbers[one] for one in successors} for successors in model.values()]
-    view = {state: numbers[found.moves.make_configuration(state)] for state in found.found}
+    view = {state: numbers[found.moves.make_visible_configuration(state)] for state in found.found}
     assert set(view.values()) == set(range(len(model)))
     for state, number in view.items():
         assert {view[successor] for _, successor in found.moves.iterate_next_states(state)} == after[number]
@@ -133,6 +133,6 @@ def test_states_of_one_configuration_differ_in_numbers_and_arrival_order_only(
         for at, number in enumerate(state.endpoints):
             if number not in known:
                 known[number] = substance(found.moves.restore_endpoint(state, at))
-        view = found.moves.make_configuration(state)
+        view = found.moves.make_visible_configuration(state)
         substances.setdefault(view, set()).add(tuple(known[number] for number in state.endpoints))
     assert [len(one) for one in substances.values()] == [1] * found.configurations

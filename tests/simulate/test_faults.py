@@ -56,7 +56,7 @@ class Spy:
 
     def _frames(self) -> None:
         carrier = self.carrier
-        follow, arrive = carrier._transmit_output, carrier._on_frame_arrival
+        follow, arrive = carrier._transmit_and_deliver_output, carrier._on_frame_arrival
 
         def follow_watched(process: int, output: Output) -> None:
             for frame in output.frames:
@@ -68,11 +68,11 @@ class Spy:
             self.counts["came while down"] += carrier.homes[carrier.index[frame.target]].site is None
             arrive(frame)
 
-        carrier._transmit_output = follow_watched  # type: ignore[method-assign]
+        carrier._transmit_and_deliver_output = follow_watched  # type: ignore[method-assign]
         carrier._on_frame_arrival = arrive_watched  # type: ignore[method-assign]
 
     def _crashes(self) -> None:
-        crash = self.carrier._crash_process
+        crash = self.carrier._crash_and_schedule_restart
 
         def watched(process: int) -> None:
             home = self.carrier.homes[process]
@@ -81,7 +81,7 @@ class Spy:
             crash(process)
             assert home.site is None
 
-        self.carrier._crash_process = watched  # type: ignore[method-assign]
+        self.carrier._crash_and_schedule_restart = watched  # type: ignore[method-assign]
 
 
 KINDS = ("lost", "repeated", "cut off", "came while down", "overtaken")
@@ -182,7 +182,11 @@ def test_process_is_down_when_and_as_long_as_is_said() -> None:
 def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatch) -> None:
     """A crash before writing leaves the inputs as they were, one after writing leaves one more."""
     seen: list[tuple[str, int]] = []
-    crash, take_in, send = LinkedCarrier._crash_process, LinkedCarrier._apply_input, LinkedCarrier.send
+    crash, take_in, send = (
+        LinkedCarrier._crash_and_schedule_restart,
+        LinkedCarrier._record_and_apply_input,
+        LinkedCarrier.send,
+    )
     before: dict[int, int] = {}
 
     def input_watched(self: LinkedCarrier, i: int, happening: Input) -> None:
@@ -198,9 +202,9 @@ def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatc
             seen.append((self.homes[i].doom, len(self.homes[i].records) - before[i]))
         crash(self, i)
 
-    monkeypatch.setattr(LinkedCarrier, "_apply_input", input_watched)
+    monkeypatch.setattr(LinkedCarrier, "_record_and_apply_input", input_watched)
     monkeypatch.setattr(LinkedCarrier, "send", send_watched)
-    monkeypatch.setattr(LinkedCarrier, "_crash_process", crash_watched)
+    monkeypatch.setattr(LinkedCarrier, "_crash_and_schedule_restart", crash_watched)
     simulate(plan_of("matrix", workload="ring", rate=50.0, network=FAULTY))
     assert set(seen) == {(WRITTEN, 1), (UNWRITTEN, 0)}
 
@@ -225,14 +229,14 @@ def test_how_often_snapshots_are_taken_changes_nothing(monkeypatch, every: int) 
 
 def test_a_process_looks_at_its_timers_once_at_a_time(monkeypatch) -> None:
     ticks: Counter[tuple[int, float]] = Counter()
-    take_in = LinkedCarrier._apply_input
+    take_in = LinkedCarrier._record_and_apply_input
 
     def watched(self: LinkedCarrier, i: int, happening: Input) -> None:
         if happening.kind == "tick":
             ticks[i, happening.now] += 1
         take_in(self, i, happening)
 
-    monkeypatch.setattr(LinkedCarrier, "_apply_input", watched)
+    monkeypatch.setattr(LinkedCarrier, "_record_and_apply_input", watched)
     network = Network(delay=QUICK, loss=0.2, crashes=5)
     run = simulate(plan_of("fifo", messages=2000, rate=100.0, network=network))
     assert len(ticks) > 300 and set(ticks.values()) == {1}
@@ -248,7 +252,7 @@ def test_nothing_is_written_down_where_nothing_crashes() -> None:
 def test_a_crash_while_handing_up_strikes_between_two_deliveries(monkeypatch) -> None:
     """And the watch sees a message that was not handed up as one that waits."""
     split: list[tuple[int, int]] = []
-    follow = LinkedCarrier._transmit_output
+    follow = LinkedCarrier._transmit_and_deliver_output
 
     def watched(self: LinkedCarrier, i: int, output: Output) -> None:
         before = self.homes[i].taken
@@ -257,7 +261,7 @@ def test_a_crash_while_handing_up_strikes_between_two_deliveries(monkeypatch) ->
         if doomed and output.deliveries:
             split.append((self.homes[i].taken - before, len(output.deliveries)))
 
-    monkeypatch.setattr(LinkedCarrier, "_transmit_output", watched)
+    monkeypatch.setattr(LinkedCarrier, "_transmit_and_deliver_output", watched)
     network = Network(delay="exponential:50", crashes=40, down_time=20)
     for seed in range(6):
         run = simulate(plan_of("vector", messages=150, rate=50.0, seed=seed, network=network))
@@ -271,5 +275,5 @@ def test_a_wish_that_a_crash_undid_comes_before_later_ones() -> None:
     first = Wish(0, [1], None)
     second = Wish(0, [2], None)
     applications.line[0].append(second)
-    applications.requeue_wish(first)
+    applications.put_wish_back_first(first)
     assert [wish.targets for wish in applications.line[0]] == [[1], [2]]

@@ -72,7 +72,7 @@ def run_endpoints(plan: BroadcastPlan) -> History:
             message = int(delivery.payload)
             if oracle.sender[message] != process:
                 verdict = IS_LATE * oracle.is_late(process, message)
-                verdict += IS_EARLY * bool(oracle.record_delivery(process, message))
+                verdict += IS_EARLY * bool(oracle.record_delivery_and_list_missing_causes(process, message))
                 if plan.detect:
                     verdict += sum(FIRST_ALARM << DETECTORS.index(alarm) for alarm in delivery.alarms)
                 history[process].append(Logged(message, verdict))
@@ -180,7 +180,7 @@ def run_plain_processes(plan: BroadcastPlan) -> History:
     def deliver(process: int) -> None:
         for message in processes[process].release():
             late = IS_LATE * oracle.is_late(process, message)
-            early = IS_EARLY * bool(oracle.record_delivery(process, message))
+            early = IS_EARLY * bool(oracle.record_delivery_and_list_missing_causes(process, message))
             history[process].append(Logged(message, early + late))
 
     def receive_until(time: float) -> None:

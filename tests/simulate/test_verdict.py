@@ -63,7 +63,7 @@ class Expected:
     def deliver(self, i: int, message: int, now: float) -> None:
         sender, sent = self.sent[message]
         late = self.late(i, message)
-        missing = self.oracle.record_delivery(i, message)
+        missing = self.oracle.record_delivery_and_list_missing_causes(i, message)
         self.orders.append(EARLY * bool(missing) + LATE * late)
         self.latencies.append(now - sent)
         if self.promised[i]:

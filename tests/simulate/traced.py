@@ -76,13 +76,13 @@ def talk(protocol: str, **more: Any) -> tuple[Traced, list[int | None]]:
     declared: list[int | None] = []
 
     def spy(simulation: Simulation) -> None:
-        on_send = simulation.watch.on_send
+        record = simulation.watch.record_send_and_make_payload
 
         def listening(process: int, targets: list[int], depends_on: int | None) -> bytes:
             declared.append(depends_on)
-            return on_send(process, targets, depends_on)
+            return record(process, targets, depends_on)
 
-        simulation.watch.on_send = listening  # type: ignore[method-assign]
+        simulation.watch.record_send_and_make_payload = listening  # type: ignore[method-assign]
 
     plan = plan_of(protocol, **{"workload": "conversation", "rate": 50.0, **more})
     return Traced(plan, spy), declared

@@ -84,7 +84,7 @@ def test_the_verdict_does_not_depend_on_partitions_batches_or_rows(spark, partit
 
 
 def test_few_events_whose_number_is_known_are_judged_by_one_task(spark, monkeypatch):
-    monkeypatch.setattr(module, "_measure_execution_sizes", None)
+    monkeypatch.setattr(module, "_count_events_and_find_huge_executions", None)
     made = [row for number in range(12) for row in rows(f"x{number}")]
     found = audit(spark.createDataFrame(table(*made)), number=len(made))
     assert found._sources[0].rdd.getNumPartitions() == 1
@@ -96,13 +96,13 @@ def test_executions_are_counted_only_where_one_may_be_huge(spark, monkeypatch):
     monkeypatch.setattr(module, "SMALL", 10)
     events = spark.createDataFrame(table(*talk(7, 4, 60, "x")))  # with clocks and parents: each counts for 5
     measured = []
-    measure = module._measure_execution_sizes
+    measure = module._count_events_and_find_huge_executions
 
     def note_and_measure(*how):
         measured.append(how)
         return measure(*how)
 
-    monkeypatch.setattr(module, "_measure_execution_sizes", note_and_measure)
+    monkeypatch.setattr(module, "_count_events_and_find_huge_executions", note_and_measure)
     number = events.count()
     audit(events, number=number, huge=5 * number).done()
     assert not measured

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as sf
 
-from antecede.spark.arrow_batches import map_in_arrow, prepare_columns_to_send
+from antecede.spark.arrow_batches import map_in_arrow, replace_null_lists_by_empty_ones
 from antecede.spark.column_names import quote_column
 from antecede.spark.partition_kernel import add_kernel_answers
 
@@ -53,7 +53,7 @@ def test_a_kernel_sees_nulls_where_they_are(spark) -> None:
 
 def test_no_list_that_is_sent_can_be_null(spark) -> None:
     frame = spark.createDataFrame(ROWS).withColumn("other", sf.lit(None).cast("array<int>"))
-    sent = prepare_columns_to_send(frame, {name: quote_column(name) for name in frame.columns})
+    sent = replace_null_lists_by_empty_ones(frame, {name: quote_column(name) for name in frame.columns})
     fields = frame.select(*sent.columns).schema.fields
     assert [at for at, field in enumerate(fields) if not field.nullable][: len(sent.lists)] == sent.lists
     assert sent.lists == [1, 2, 3, 5]

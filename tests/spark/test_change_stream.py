@@ -12,7 +12,7 @@ from pyspark.sql import functions as sf
 
 from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics
-from antecede.spark.streams.change_stream import link_transactions
+from antecede.spark.streams.change_stream import link_and_remember_transactions
 from tests.change_log import OUTSIDE, TABLES, TRANSACTION_TOPIC, ChangeRecord, commit_transactions
 from tests.commands import Done, here
 from tests.kafka.topics import Record, make_topic, publish
@@ -87,28 +87,28 @@ def test_transactions_come_out_whole_across_restarts(
 def test_transactions_of_several_partitions_have_no_order(spark, tmp_path: Path) -> None:
     batch = make_begins(spark, ("t", 0, 5, "x"), ("t", 1, 3, "y"))
     with pytest.raises(CallerError, match="begin or end in partition 0 of t and in partition 1 of t"):
-        link_transactions(batch, 0, tmp_path)
-    link_transactions(batch.where("kafka_partition = 0"), 0, tmp_path)
+        link_and_remember_transactions(batch, 0, tmp_path)
+    link_and_remember_transactions(batch.where("kafka_partition = 0"), 0, tmp_path)
     with pytest.raises(CallerError, match="a transaction topic has one partition"):
-        link_transactions(batch.where("kafka_partition = 1"), 1, tmp_path)
+        link_and_remember_transactions(batch.where("kafka_partition = 1"), 1, tmp_path)
 
 
 def test_a_batch_that_is_tried_again_has_the_same_order_of_commits(spark, tmp_path: Path) -> None:
     first = make_begins(spark, ("t", 0, 1, "x"))
     second = make_begins(spark, ("t", 0, 7, "z"), ("t", 0, 3, "y"))
     for _ in range(2):
-        assert find_behind(link_transactions(first, 0, tmp_path)) == {"begin of x": []}
+        assert find_behind(link_and_remember_transactions(first, 0, tmp_path)) == {"begin of x": []}
     for _ in range(2):
-        linked = link_transactions(second, 1, tmp_path)
+        linked = link_and_remember_transactions(second, 1, tmp_path)
         assert find_behind(linked) == {"begin of y": ["end of x"], "begin of z": ["end of y"]}
         assert linked.schema == second.schema
 
 
 def test_an_end_whose_begin_is_lost_has_its_place(spark, tmp_path: Path) -> None:
     first = make_begins(spark, ("t", 0, 1, "x"))
-    link_transactions(first, 0, tmp_path)
+    link_and_remember_transactions(first, 0, tmp_path)
     lost = make_begins(spark, ("t", 0, 3, "y")).withColumns({"id": sf.lit("end of y"), "kind": sf.lit("end")})
-    linked = link_transactions(lost.union(make_begins(spark, ("t", 0, 4, "z"))), 1, tmp_path)
+    linked = link_and_remember_transactions(lost.union(make_begins(spark, ("t", 0, 4, "z"))), 1, tmp_path)
     assert find_behind(linked) == {"end of y": [], "begin of z": ["end of y"]}
 
 

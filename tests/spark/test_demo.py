@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 def test_only_the_causal_order_keeps_effects_behind_their_causes(spark, tmp_path):
     console = Console(width=110, record=True, file=io.StringIO())
-    story = lake.show_lake(console, tmp_path, rooms=2, messages=150)
+    story = lake.show_lake_demo(console, tmp_path, rooms=2, messages=150)
     landed, timed, ordered = story.readings
     assert landed.late > 0 and timed.late > 0 and ordered.late == 0
     # Four others and three readers of the lake get each message.
@@ -43,7 +43,7 @@ def test_the_live_shop_stays_in_causal_order_while_a_producer_stalls(spark, tmp_
 
 
 def test_mistakes_of_an_order_are_counted():
-    events, landed = LiveShop(rooms=2, seconds=3).simulate()
+    events, landed = LiveShop(rooms=2, seconds=3).simulate_events_and_landed_copies()
     rows = landed.append_column("out", landed["landed"])
     backwards = rows.take(list(range(len(rows)))[::-1])
     in_order = antecede.order(rows, group="room", sender="sender", stamp="stamp").ordered.sort_by("position")

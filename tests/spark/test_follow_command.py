@@ -219,14 +219,14 @@ def test_who_stops_a_stream_before_its_first_micro_batch_is_told_so(
     follow_lines, monkeypatch, json_word
 ) -> None:
     write_line("1.jsonl", 1)
-    open_stream = follow_module._open_stream
+    open_stream = follow_module._record_source_and_open_stream
 
     def stop_and_open(*arguments: Any) -> Any:
         os.kill(os.getpid(), signal.SIGTERM)
         return open_stream(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(follow_module, "_open_stream", stop_and_open)
+        patch.setattr(follow_module, "_record_source_and_open_stream", stop_and_open)
         stopped = follow_lines(*json_word)
     assert stopped.code == 0 and stopped.err.startswith("following "), stopped
     assert stopped.err.count("\n") == 1, stopped

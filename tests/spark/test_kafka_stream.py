@@ -58,7 +58,7 @@ def run_at_once(spark: Any, folder: Path, topics: KafkaTopics) -> None:
     settings = StreamSettings(
         folder / "out", folder / "checkpoint", options, GiveUp(), None, buckets=None, partitions=None
     )
-    stream = kafka.open_topic_stream(spark, topics, options, settings.checkpoint)
+    stream = kafka.open_message_stream(spark, topics, options, settings.checkpoint)
     assert start_stream(stream, settings, trigger=AT_ONCE).awaitTermination(120)
 
 

@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -238,7 +240,7 @@ def test_what_cannot_be_given_up_now_is_tried_again(tmp_path: Path, monkeypatch:
     ledger: Any = Ledger()
 
     def look_twice() -> None:
-        ticks.start_tick_thread(query, tmp_path, ledger, threading.Lock())
+        ticks.start_lock_and_tick_thread(query, tmp_path, ledger, threading.Lock())
         wait_for(lambda: len(looks) > 1)
 
     with pytest.warns(RuntimeWarning, match="no space left on device; this is tried again"):
@@ -283,3 +285,30 @@ def test_a_query_that_starts_anew_is_no_replay(spark: Any, tmp_path: Path) -> No
     with pytest.raises(CallerError, match="not Spark's offsets"):
         start(spark, tmp_path)
     assert json.loads(mark_file.read_text())["query"] != json.loads(metadata.read_text())["id"]
+
+
+STOPS = """
+import sys, time
+from antecede.spark import order_stream
+from pyspark.sql import SparkSession
+folder, schema = sys.argv[1:]
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False).getOrCreate()
+stages = spark.sparkContext.statusTracker().getActiveStageIds
+for _ in range(2):
+    stream = spark.readStream.schema(schema).parquet(folder + "/in")
+    query = order_stream(stream, group="group", out=folder + "/out", checkpoint=folder + "/checkpoint")
+    while not stages() or max(stages()) < 2:
+        time.sleep(0.02)
+    query.stop()
+    print("stopped", query.exception())
+"""
+
+
+@pytest.mark.skipif("SPARK_REMOTE" in os.environ, reason="through Spark Connect a batch is not interrupted")
+def test_a_query_that_is_stopped_in_the_middle_of_a_batch_says_nothing(tmp_path):
+    write_files(tmp_path / "in", make_batches())
+    words = [sys.executable, "-c", STOPS, str(tmp_path), SCHEMA]
+    python = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(words, env=python, capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.split("\n") == ["stopped None", "stopped None", ""]
+    assert "StackOverflowError" not in done.stderr

@@ -11,7 +11,7 @@ from antecede.spark.auditing.event_audit import FEW, SMALL, audit
 from antecede.spark.ordering.event_order import order_events
 from antecede.spark.ordering.message_order import order
 from antecede.spark.partition_kernel import read_chosen_partition_count
-from antecede.spark.reading.tasks import MANY, TASK_BYTES, count_reading_tasks
+from antecede.spark.reading.tasks import MANY, TASK_BYTES, choose_reading_task_count
 
 pytestmark = pytest.mark.spark
 
@@ -56,9 +56,9 @@ def test_events_neither(untouched) -> None:
 
 
 def test_many_small_files_are_few_tasks(untouched) -> None:
-    assert count_reading_tasks(untouched, 5, 10 * TASK_BYTES) == 5
-    assert count_reading_tasks(untouched, 10_000, TASK_BYTES) == MANY
-    assert count_reading_tasks(untouched, 10_000, 100 * TASK_BYTES) == 100
+    assert choose_reading_task_count(untouched, 5, 10 * TASK_BYTES) == 5
+    assert choose_reading_task_count(untouched, 10_000, TASK_BYTES) == MANY
+    assert choose_reading_task_count(untouched, 10_000, 100 * TASK_BYTES) == 100
 
 
 def test_what_is_chosen_counts(spark) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from antecede.ordering.message_plan import MessageOptions, TableColumns
 from antecede.ordering.stream.give_up import GiveUp
-from antecede.streams.bucket import BucketReport, order_bucket
+from antecede.streams.bucket import BucketReport, order_and_write_bucket
 from antecede.streams.files import read_group_states, read_waiting_rows
 from antecede.streams.ledger import Ledger, Turn
 from antecede.streams.marks import TABLES, Mark, read_newest_mark
@@ -80,7 +80,7 @@ class Driver:
             group = "" if self.group is None else str(row[self.group])
             parts.setdefault(zlib.crc32(group.encode()) % turn.bucket_count, []).append(row)
         return [
-            order_bucket(turn.make_task(bucket), pa.Table.from_pylist(part, self.schema))
+            order_and_write_bucket(turn.make_task(bucket), pa.Table.from_pylist(part, self.schema))
             for bucket, part in parts.items()
         ]
 

@@ -49,10 +49,10 @@ def kill(moment: str) -> None:
     def die(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    add_files = DeltaSink.add_files
+    add_files_unless_step_is_done = DeltaSink.add_files_unless_step_is_done
 
     def die_behind_table(table: DeltaSink, *words: Any) -> None:
-        add_files(table, *words)
+        add_files_unless_step_is_done(table, *words)
         die()
 
     def die_behind_mark(checkpoint: Path, mark: Mark) -> None:
@@ -60,7 +60,7 @@ def kill(moment: str) -> None:
         die()
 
     if moment == MOMENTS[0]:
-        setattr(DeltaSink, "add_files", die_behind_table)  # noqa: B010
+        setattr(DeltaSink, "add_files_unless_step_is_done", die_behind_table)  # noqa: B010
     else:
         setattr(ledger_module, "write_commit_mark", die if moment == MOMENTS[1] else die_behind_mark)  # noqa: B010
 

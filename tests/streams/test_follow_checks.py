@@ -13,7 +13,9 @@ LINE = '{"sender": "a", "stamp": 1}\n'
 
 def follow(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> Done:
     """The command without Spark: it ends where Spark would begin."""
-    monkeypatch.setattr(follow_module, "_run_query", lambda request, settings, checkpoint: None)
+    monkeypatch.setattr(
+        follow_module, "_run_stream_until_drained_or_stopped", lambda request, settings, checkpoint: None
+    )
     places = ("--out", "out", "--checkpoint", "state")
     return here(monkeypatch, capsys, "order", "in", "--follow", "--stamp", "stamp", *places, *words)
 

@@ -19,7 +19,12 @@ from antecede.local.message_order import order
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.metrics import StreamMetricsServer
 from antecede.streams.running import hold_running_lock
-from antecede.streams.status import compute_mark_figures, read_batch_figures, read_held_rows, read_status
+from antecede.streams.status import (
+    compute_mark_figures,
+    read_and_explain_held_rows,
+    read_batch_figures,
+    read_status,
+)
 from tests.commands import here
 from tests.message_rows import Row
 from tests.streams.conversations import FORMS, converse, spoil
@@ -46,7 +51,7 @@ def test_what_waits_and_its_root_gaps_are_those_of_batch(tmp_path: Path, name: s
     assert mark is not None
     told: dict[str, list[str]] = {}
     for files in mark.buckets.values():
-        bucket = read_held_rows(tmp_path / "checkpoint", mark, files)
+        bucket = read_and_explain_held_rows(tmp_path / "checkpoint", mark, files)
         ids = bucket.rows["id"].to_pylist() if len(bucket.missing) else []
         told |= dict(zip(ids, bucket.missing.to_pylist(), strict=True))
     assert told == {row["id"]: row["missing"] for row in outcome.held.to_pylist()}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from antecede.local.message_order import order
-from antecede.ordering.stream.states import list_state_keys
+from antecede.ordering.stream.states import list_group_keys_of_states
 from antecede.streams import bucket
 from antecede.streams.files import read_group_states, read_waiting_rows
 from antecede.streams.marks import read_newest_mark
@@ -97,7 +97,7 @@ def test_rows_of_a_batch_may_come_in_any_order_and_waiting_rows_may_stay_where_t
 
 
 def load_everything(arriving, size, states, reading, give_up, time):
-    keys = list_state_keys(states).combine_chunks()
+    keys = list_group_keys_of_states(states).combine_chunks()
     return keys.filter(pa.compute.greater(states["held"], 0).combine_chunks())
 
 

@@ -12,7 +12,7 @@ from antecede.simulate.replay import Replay
 from antecede.simulate.watch import Verdict
 from antecede.study.advice import Advice, advise_on_execution
 from antecede.study.compare import Comparison, ExecutionFacts, Variant, find_fitting_variants
-from antecede.study.compare_candidates import Candidate, find_avoided_false_causality
+from antecede.study.compare_candidates import Candidate, compute_shares_of_false_causality_avoided
 from antecede.study.compare_preferences import parse_preferences
 from antecede.study.compare_sentences import format_endpoint_call, format_estimate
 from antecede.study.compare_table import build_comparison_table
@@ -172,8 +172,8 @@ def test_false_causality_that_is_avoided() -> None:
         return Candidate(Variant(protocol), replay, {}, False, "")
 
     rows = [make_candidate("matrix", 10, 0.8), make_candidate("semantic", 4, 0.5)]
-    assert find_avoided_false_causality(rows) == {"semantic": 0.75}
-    assert find_avoided_false_causality(rows[1:]) == {}
+    assert compute_shares_of_false_causality_avoided(rows) == {"semantic": 0.75}
+    assert compute_shares_of_false_causality_avoided(rows[1:]) == {}
 
 
 @pytest.mark.parametrize(

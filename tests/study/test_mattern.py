@@ -15,7 +15,7 @@ from antecede.study.mattern import (
     PIPELINES,
     RATIO,
     STUDY,
-    draw_program,
+    draw_program_from_causal_execution,
     find_onset_ratio,
     measure_share_of_blocking_programs,
     select_known_protocols,
@@ -121,7 +121,7 @@ def test_shares_are_over_all_programs() -> None:
 
 
 def draw(seed: int, selective: float, messages: int = 4) -> Program:
-    return draw_program(np.random.default_rng(seed), 3, messages, selective)
+    return draw_program_from_causal_execution(np.random.default_rng(seed), 3, messages, selective)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -40,7 +40,7 @@ def judge_clocks(graph: EventGraph) -> list[FindingRows]:
     is_concurrent = _find_concurrent_repeats(graph, faults)
     concurrent = faults.event[is_concurrent]
     is_implied = (faults.kind == ClockFault.SHRINKS) & np.isin(faults.event, concurrent)
-    is_reported = ~is_concurrent & ~is_implied & ~_find_doubled_mutual_claims(faults)
+    is_reported = ~is_concurrent & ~is_implied & ~_mark_cyclic_faults_repeated_at_later_event(faults)
     parts = [build_finding_rows("concurrent", concurrent, faults.other[is_concurrent], concurrent)]
     for kind in ClockFault:
         chosen = is_reported & (faults.kind == kind)
@@ -54,11 +54,13 @@ def _find_concurrent_repeats(graph: EventGraph, faults: ClockFaults) -> NDArray[
     is_repeat = faults.kind == ClockFault.REPEAT
     event, other = faults.event[is_repeat], faults.other[is_repeat]
     is_concurrent = np.zeros(len(is_repeat), dtype=np.bool_)
-    is_concurrent[is_repeat] = ~are_clocks_comparable(*_convert_clocks_for_kernels(graph), event, other)
+    is_concurrent[is_repeat] = ~are_clocks_comparable(
+        *_get_clock_starts_slots_and_counts(graph), event, other
+    )
     return is_concurrent
 
 
-def _find_doubled_mutual_claims(faults: ClockFaults) -> NDArray[np.bool_]:
+def _mark_cyclic_faults_repeated_at_later_event(faults: ClockFaults) -> NDArray[np.bool_]:
     """Faults of two events that claim each other, but for the one reported at the later row."""
     is_cyclic = faults.kind == ClockFault.CYCLIC
     is_mutual = np.zeros(len(is_cyclic), dtype=np.bool_)
@@ -81,9 +83,9 @@ def _build_fault_findings(graph: EventGraph, kind: ClockFault, faults: ClockFaul
     }
     witness = [other, event]
     if kind == ClockFault.NOT_TRANSITIVE:
-        details["has"] = read_clock_entries(*_convert_clocks_for_kernels(graph), event, slot).tolist()
+        details["has"] = read_clock_entries(*_get_clock_starts_slots_and_counts(graph), event, slot).tolist()
     elif kind in (ClockFault.SHRINKS, ClockFault.RESTART):
-        details["was"] = read_clock_entries(*_convert_clocks_for_kernels(graph), other, slot).tolist()
+        details["was"] = read_clock_entries(*_get_clock_starts_slots_and_counts(graph), other, slot).tolist()
     elif kind == ClockFault.BEYOND:
         details["last"] = _find_largest_own_entries(graph)[slot].tolist()
         witness = [event]
@@ -95,7 +97,7 @@ def _build_fault_findings(graph: EventGraph, kind: ClockFault, faults: ClockFaul
     return build_finding_rows(KIND_OF_FAULT[kind], event, *witness, **details)
 
 
-def _convert_clocks_for_kernels(graph: EventGraph) -> tuple[Ints, Ints, Ints]:
+def _get_clock_starts_slots_and_counts(graph: EventGraph) -> tuple[Ints, Ints, Ints]:
     """The clocks as kernels want them."""
     starts, slots, counts = graph.events.clocks
     return starts, slots.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)

@@ -46,7 +46,7 @@ class _Events(NamedTuple):
     arrival: Ints  # the position of the arrival of each delivery, or -1
 
 
-def judge_false_causality(graph: EventGraph, ordered_pairs: Ints) -> FalseCausality:
+def judge_false_causality(graph: EventGraph, ordered_pair_counts: Ints) -> FalseCausality:
     """Pairs in which a message was delivered before another one on which it depends by causal order alone.
 
     Besides, how often a message that was there had to wait for such a one, and how many of the ordered pairs
@@ -57,20 +57,20 @@ def judge_false_causality(graph: EventGraph, ordered_pairs: Ints) -> FalseCausal
         return _make_unknown_false_causality(len(is_known))
     events = _collect_events_with_dependencies(graph, is_known)
     waits = find_needless_waits(events.linked, events.past, events.meant, cap=PAIRS)
-    needless_waits = _sum_counts_by_execution(events, _count_needless_waits(events), len(is_known))
-    false_pairs = ordered_pairs - _count_dependent_pairs(graph, is_known)
+    needless_waits = _sum_counts_by_execution(events, _count_needless_waits_by_event(events), len(is_known))
+    false_pairs = ordered_pair_counts - _count_dependent_pairs_by_execution(graph, is_known)
     counts = {
         "false-causality": _sum_counts_by_execution(events, waits.needless, len(is_known)),
         "needless_waits": np.where(is_known, needless_waits, -1),
-        "false_pairs": np.where(is_known & (ordered_pairs >= 0), false_pairs, -1),
+        "false_pairs": np.where(is_known & (ordered_pair_counts >= 0), false_pairs, -1),
     }
     return FalseCausality(_build_reported_findings(graph, events, waits), counts)
 
 
-def _make_unknown_false_causality(executions: int) -> FalseCausality:
+def _make_unknown_false_causality(execution_count: int) -> FalseCausality:
     """What is found where no execution tells what its sends depend on."""
-    unknown = np.full(executions, -1, dtype=np.int64)
-    zero = np.zeros(executions, dtype=np.int64)
+    unknown = np.full(execution_count, -1, dtype=np.int64)
+    zero = np.zeros(execution_count, dtype=np.int64)
     counts = {"false-causality": zero, "needless_waits": unknown, "false_pairs": unknown}
     return FalseCausality(build_finding_rows("false-causality", unknown[:0]), counts)
 
@@ -85,17 +85,17 @@ def _find_executions_naming_dependencies(graph: EventGraph) -> Bools:
     is_known = graph.events.count_rows_by_execution(telling_sends) > 0
     silent_sends = np.flatnonzero(is_send & (parents < 0))
     causes = graph.causes
-    for rows in (silent_sends, causes.stuck, causes.own_parents, causes.ghost_rows):
+    for rows in (silent_sends, causes.stuck, causes.own_parents, causes.rows_naming_ghosts):
         is_known[execution[rows]] = False
     return is_known
 
 
-def _collect_events_with_dependencies(graph: EventGraph, is_known: Bools) -> _Events:
+def _collect_events_with_dependencies(graph: EventGraph, is_known_execution: Bools) -> _Events:
     """The events of these executions, with what orders them and what is meant to."""
     order = graph.causes.order
-    rows = order[is_known[graph.events.execution[order]]]
+    rows = order[is_known_execution[graph.events.execution[order]]]
     position = find_places_among_chosen(rows, len(order))
-    source, target, known_from = _list_edges_among(graph, rows)
+    source, target, known_from = _list_edges_with_origins_among_rows(graph, rows)
     send = graph.messages.links.find_sends_of_deliveries(graph.messages.act)[rows]
     sent = np.where(send >= 0, position[send], -1)
     process = compress_codes(graph.events.process[rows]).codes
@@ -115,7 +115,7 @@ def _collect_events_with_dependencies(graph: EventGraph, is_known: Bools) -> _Ev
     )
 
 
-def _list_edges_among(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
+def _list_edges_with_origins_among_rows(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
     """The edges among these rows, by their positions, and what each is known from."""
     position = find_places_among_chosen(rows, len(graph.causes.order))
     source, target = (position[side] for side in graph.causes.edges)
@@ -124,7 +124,7 @@ def _list_edges_among(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
     return source[is_inside], target[is_inside], known_from
 
 
-def _count_needless_waits(events: _Events) -> Ints:
+def _count_needless_waits_by_event(events: _Events) -> Ints:
     """Of each event, how many messages keep the one that is there at last waiting without need."""
     asked = events.linked.sent.copy()
     early = np.flatnonzero((asked >= 0) & (events.arrival >= 0))
@@ -133,20 +133,20 @@ def _count_needless_waits(events: _Events) -> Ints:
     return find_needless_waits(events.linked, events.past, events.meant, asked, cap=0).needless
 
 
-def _sum_counts_by_execution(events: _Events, counts: Ints, executions: int) -> Ints:
+def _sum_counts_by_execution(events: _Events, counts_by_event: Ints, execution_count: int) -> Ints:
     """The sum of what was counted for the events of each execution."""
-    sums = np.zeros(executions, dtype=np.int64)
-    np.add.at(sums, events.execution, counts)
+    sums = np.zeros(execution_count, dtype=np.int64)
+    np.add.at(sums, events.execution, counts_by_event)
     return sums
 
 
-def _count_dependent_pairs(graph: EventGraph, is_known: Bools) -> Ints:
+def _count_dependent_pairs_by_execution(graph: EventGraph, is_known_execution: Bools) -> Ints:
     """How many pairs of steps are ordered by what they depend on; too much to count is none."""
     order, execution = graph.causes.order, graph.events.execution
-    rows = order[is_known[execution[order]] & graph.events.is_step[order]]
-    source, target, known_from = _list_edges_among(graph, rows)
+    rows = order[is_known_execution[execution[order]] & graph.events.is_step[order]]
+    source, target, known_from = _list_edges_with_origins_among_rows(graph, rows)
     is_meant = known_from & (PARENT | MESSAGE) > 0
-    starts = np.searchsorted(execution[rows], np.arange(len(is_known) + 1))
+    starts = np.searchsorted(execution[rows], np.arange(len(is_known_execution) + 1))
     counts = count_ordered_pairs(starts, np.arange(len(rows)), source[is_meant], target[is_meant], 0)
     return np.maximum(counts, 0)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from antecede.auditing.sentences import KINDS, write_sentence
 from antecede.auditing.wording import Event
-from antecede.events.columns import decode_names, get_column, to_python_list
+from antecede.events.columns import decode_dictionary, get_column, to_python_list
 from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints, compute_starts, expand_ranges, rank_within_runs
 from antecede.tables import FINDINGS
@@ -30,16 +30,18 @@ class FindingRows(NamedTuple):
     details: dict[str, Sequence[Any]]  # what the sentence is told besides, by name
 
 
-def build_finding_rows(kind: str, at: Ints, *events: Ints, **details: Sequence[Any]) -> FindingRows:
+def build_finding_rows(
+    kind: str, rows_at_fault: Ints, *witness_columns: Ints, **details: Sequence[Any]
+) -> FindingRows:
     """Findings whose witnesses all have the same length; a row of -1 is left out."""
-    no_events = np.empty((len(at), 0), dtype=np.int64)
-    witness = np.stack(events, axis=1) if events else no_events
+    no_events = np.empty((len(rows_at_fault), 0), dtype=np.int64)
+    witness = np.stack(witness_columns, axis=1) if witness_columns else no_events
     is_there = witness >= 0
     starts = compute_starts(is_there.sum(axis=1))
-    return FindingRows(kind, at, starts, witness[is_there], details)
+    return FindingRows(kind, rows_at_fault, starts, witness[is_there], details)
 
 
-def count_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> dict[str, Ints]:
+def count_findings_by_kind_and_execution(graph: EventGraph, parts: Iterable[FindingRows]) -> dict[str, Ints]:
     """How many findings of each kind each execution has."""
     executions = len(graph.events.executions)
     counts = {kind: np.zeros(executions, dtype=np.int64) for kind in KINDS}
@@ -48,13 +50,13 @@ def count_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> dict[str,
     return counts
 
 
-def build_findings_table(graph: EventGraph, parts: Iterable[FindingRows]) -> pa.Table:
+def build_table_of_reported_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> pa.Table:
     """The findings table, by kind and place in the graph, with as many of each kind as are reported."""
-    tables = [_build_findings_table_of_kind(graph, part) for part in parts if len(part.at)]
+    tables = [_build_table_of_reported_findings_of_kind(graph, part) for part in parts if len(part.at)]
     return pa.concat_tables(tables) if tables else FINDINGS.empty_table()
 
 
-def _build_findings_table_of_kind(graph: EventGraph, part: FindingRows) -> pa.Table:
+def _build_table_of_reported_findings_of_kind(graph: EventGraph, part: FindingRows) -> pa.Table:
     """The findings of one kind that are reported, as FINDINGS."""
     picks = pick_reported_findings(graph.events.execution[part.at], part.at)
     at = part.at[picks]
@@ -75,22 +77,24 @@ def _build_findings_table_of_kind(graph: EventGraph, part: FindingRows) -> pa.Ta
 
 def _take_finding_column(table: pa.Table, name: str, rows: Ints) -> pa.Array:
     """What a column has in these rows, as FINDINGS wants it."""
-    taken = decode_names(get_column(table, name).take(pa.array(rows)))
+    taken = decode_dictionary(get_column(table, name).take(pa.array(rows)))
     return taken.cast(FINDINGS.field(name).type)
 
 
 def _list_witness_event_ids(part: FindingRows, picks: Ints, witnesses: list[list[Event]]) -> list[list[str]]:
     """The ids of the events of each witness that have one; a missing cause is known by nothing else."""
     if part.kind != "missing":
-        return [list_witness_ids(witness) for witness in witnesses]
+        return [list_ids_of_one_witness(witness) for witness in witnesses]
     absent = part.details["name"]
-    return [list_witness_ids(witness, absent[pick]) for pick, witness in zip(picks, witnesses, strict=True)]
+    return [
+        list_ids_of_one_witness(witness, absent[pick]) for pick, witness in zip(picks, witnesses, strict=True)
+    ]
 
 
-def list_witness_ids(witness: list[Event], absent: str | None = None) -> list[str]:
+def list_ids_of_one_witness(witness: list[Event], missing_cause: str | None = None) -> list[str]:
     """The ids of a witness, behind that of a cause which is missing."""
     ids = [event.event for event in witness if event.event is not None]
-    return ids if absent is None else [absent, *ids]
+    return ids if missing_cause is None else [missing_cause, *ids]
 
 
 def _write_sentences(part: FindingRows, picks: Ints, witnesses: list[list[Event]]) -> list[str]:
@@ -116,10 +120,12 @@ def _list_witness_events(table: pa.Table, part: FindingRows, picks: Ints) -> lis
 
 def _take_values(table: pa.Table, name: str, rows: Ints) -> list[Any]:
     """What a column has in these rows."""
-    return to_python_list(decode_names(get_column(table, name).take(pa.array(rows))))
+    return to_python_list(decode_dictionary(get_column(table, name).take(pa.array(rows))))
 
 
-def pick_reported_findings(execution: Ints, at: Ints) -> Ints:
-    """Which of the findings in these executions at these rows are reported: the first of each execution."""
-    by_row = np.lexsort((np.arange(len(at)), at, execution))
-    return by_row[rank_within_runs(execution[by_row]) < MOST_REPORTED]
+def pick_reported_findings(execution: Ints, row: Ints) -> Ints:
+    """Which findings are reported, given the execution and the row of each: the first MOST_REPORTED of each
+    execution."""
+    by_row = np.lexsort((row, execution))
+    rank = rank_within_runs(execution[by_row])
+    return by_row[rank < MOST_REPORTED]

@@ -10,11 +10,16 @@ import pyarrow as pa
 
 from antecede.auditing.clock_findings import judge_clocks
 from antecede.auditing.false_causality_findings import judge_false_causality
-from antecede.auditing.findings import FindingRows, build_finding_rows, build_findings_table, count_findings
+from antecede.auditing.findings import (
+    FindingRows,
+    build_finding_rows,
+    build_table_of_reported_findings,
+    count_findings_by_kind_and_execution,
+)
 from antecede.auditing.graph_findings import list_graph_findings
 from antecede.auditing.late_findings import judge_deliveries
 from antecede.auditing.message_findings import judge_messages
-from antecede.auditing.send_time_findings import judge_send_times
+from antecede.auditing.send_time_findings import judge_delivery_order_by_send_times
 from antecede.auditing.sentences import KINDS
 from antecede.auditing.steps import StepGraph, number_steps_in_order
 from antecede.auditing.trace_numbers import TRACE_NUMBERS, count_spans_and_roots
@@ -73,7 +78,7 @@ class Examination(NamedTuple):
 def judge(graph: EventGraph) -> Judgement:
     """Audit all executions of a trace."""
     examined = find_findings_and_totals(graph)
-    return Judgement(build_findings_table(graph, examined.parts), examined.totals)
+    return Judgement(build_table_of_reported_findings(graph, examined.parts), examined.totals)
 
 
 def find_findings_and_totals(graph: EventGraph) -> Examination:
@@ -87,29 +92,30 @@ def find_findings_and_totals(graph: EventGraph) -> Examination:
         cyclic = [part.at for part in clocks if part.kind == "clock-cyclic"]
         shape = list_graph_findings(graph, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
         messages = judge_messages(graph)
-        plain_numbers = _count_events_and_messages(graph)
+        plain_numbers = _count_events_processes_messages_and_edges(graph)
         unmeant = judge_false_causality(graph, pairs["ordered_pairs"])
-        send_times = judge_send_times(graph)
+        send_times = judge_delivery_order_by_send_times(graph)
     lateness = delivered.result()
-    lost = _list_lost_copies(graph, lateness.deliveries_despite_loss)
+    lost = _build_lost_copy_findings(graph, lateness.deliveries_despite_loss)
     others = [*messages, *clocks, *shape, lost, send_times]
-    numbers = count_findings(graph, others) | plain_numbers | pairs | lateness.counts | unmeant.counts
-    numbers |= count_spans_and_roots(graph)
+    numbers = count_findings_by_kind_and_execution(graph, others)
+    for more_numbers in (plain_numbers, pairs, lateness.counts, unmeant.counts, count_spans_and_roots(graph)):
+        numbers |= more_numbers
     names = (*NUMBERS, *MEANT, *TRACE_NUMBERS, *COUNT_COLUMNS)
     columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in names]
-    columns += [pa.array(times, from_pandas=True) for times in _find_time_ranges_by_execution(graph)]
+    columns += [pa.array(times, from_pandas=True) for times in _find_first_and_last_times_by_execution(graph)]
     totals = pa.Table.from_arrays([graph.events.executions, *columns], schema=TOTALS)
     return Examination([*lateness.parts, *others, unmeant.part], totals)
 
 
-def _list_lost_copies(graph: EventGraph, deliveries_despite_loss: Ints) -> FindingRows:
+def _build_lost_copy_findings(graph: EventGraph, deliveries_despite_loss: Ints) -> FindingRows:
     """Lost copies, each with a delivery that came though it should have been behind it."""
     send = graph.messages.links.lost_send
     receivers = graph.events.look_up_process_names(graph.messages.links.lost_receiver)
     return build_finding_rows("lost", send, send, deliveries_despite_loss, receiver=receivers)
 
 
-def _count_events_and_messages(graph: EventGraph) -> dict[str, Ints]:
+def _count_events_processes_messages_and_edges(graph: EventGraph) -> dict[str, Ints]:
     """What is simply counted in each execution."""
     named = get_column(graph.events.table, "process").is_valid().to_numpy(zero_copy_only=False)
     begins = np.diff(graph.events.process, prepend=-1) != 0  # the rows of a process stand together
@@ -138,7 +144,7 @@ def _list_first_events_of_unordered_processes(graph: EventGraph) -> Ints:
     return np.searchsorted(events.process, np.flatnonzero((deliveries >= 2) & (alone >= 1)))
 
 
-def _find_time_ranges_by_execution(graph: EventGraph) -> tuple[Floats, Floats]:
+def _find_first_and_last_times_by_execution(graph: EventGraph) -> tuple[Floats, Floats]:
     """The first and the last time of each execution, nan if no event has one."""
     time = to_floats(get_column(graph.events.table, "time"))
     if not len(time):

@@ -70,7 +70,7 @@ def judge_deliveries(graph: EventGraph, steps: StepGraph) -> Lateness:
     starts = np.unique(steps.starts)
     ends = np.flatnonzero(np.diff(starts[:-1] // BLOCK, append=-1)) + 1
     for first, last in pairwise([0, *ends.tolist()]):
-        _judge_executions(graph, steps, sent, starts[first : last + 1], lateness)
+        _add_lateness_of_executions(graph, steps, sent, starts[first : last + 1], lateness)
     return lateness
 
 
@@ -80,29 +80,33 @@ def _find_send_positions_of_deliveries(graph: EventGraph, steps: StepGraph) -> I
     return np.where(send >= 0, steps.position[send], -1)
 
 
-def _judge_executions(
-    graph: EventGraph, steps: StepGraph, sent: Ints, starts: Ints, lateness: Lateness
+def _add_lateness_of_executions(
+    graph: EventGraph, steps: StepGraph, send_positions: Ints, execution_starts: Ints, lateness: Lateness
 ) -> None:
     """Judge the executions that begin at these positions, up to the last one; adds to what is found."""
-    block = _cut_block_of_steps(graph, steps, sent, int(starts[0]), int(starts[-1]))
+    block = _cut_block_of_steps(
+        graph, steps, send_positions, int(execution_starts[0]), int(execution_starts[-1])
+    )
     violations = _find_block_violations(block, block.trace)
-    if violations.pairs > PAIRS and len(starts) > 2:
-        middle = len(starts) // 2
-        _judge_executions(graph, steps, sent, starts[: middle + 1], lateness)
-        _judge_executions(graph, steps, sent, starts[middle:], lateness)
+    if violations.pairs > PAIRS and len(execution_starts) > 2:
+        middle = len(execution_starts) // 2
+        _add_lateness_of_executions(graph, steps, send_positions, execution_starts[: middle + 1], lateness)
+        _add_lateness_of_executions(graph, steps, send_positions, execution_starts[middle:], lateness)
         return
     execution = graph.events.execution[block.rows]
     _add_violations_to_counts(execution, violations, lateness.counts)
     if len(violations.late):
-        lateness.parts.extend(_list_late_findings(execution, block, violations))
-    _find_deliveries_despite_loss(graph, steps, block, lateness.deliveries_despite_loss)
+        lateness.parts.extend(_list_late_and_fifo_findings(execution, block, violations))
+    _fill_in_deliveries_despite_loss(graph, steps, block, lateness.deliveries_despite_loss)
 
 
-def _cut_block_of_steps(graph: EventGraph, steps: StepGraph, sent: Ints, low: int, high: int) -> _Block:
+def _cut_block_of_steps(
+    graph: EventGraph, steps: StepGraph, send_positions: Ints, low: int, high: int
+) -> _Block:
     """The steps low..high-1."""
     rows = steps.rows[low:high]
     tracks, process = compress_codes(graph.events.track[rows])
-    sent_here = np.where(sent[low:high] >= 0, sent[low:high] - low, -1)
+    sent_here = np.where(send_positions[low:high] >= 0, send_positions[low:high] - low, -1)
     edges = slice(*np.searchsorted(steps.target, (low, high)))
     return _Block(
         low=low,
@@ -144,7 +148,9 @@ def _add_violations_to_counts(execution: Ints, violations: OrderViolations, coun
     counts["pairs"][execution[0]] += unlisted_pairs
 
 
-def _list_late_findings(execution: Ints, block: _Block, violations: OrderViolations) -> list[FindingRows]:
+def _list_late_and_fifo_findings(
+    execution: Ints, block: _Block, violations: OrderViolations
+) -> list[FindingRows]:
     """Findings for the late deliveries that are reported, and for those of them that break FIFO order."""
     reported = _keep_reported_late_violations(execution, block.trace, violations)
     causes = build_cause_graph(block.trace.process, block.source, block.target)
@@ -152,8 +158,8 @@ def _list_late_findings(execution: Ints, block: _Block, violations: OrderViolati
     all_late = np.arange(len(witnesses.late))
     fifo = np.flatnonzero(np.isin(witnesses.late, violations.fifo))
     return [
-        _build_witness_findings("late", block.rows, witnesses, all_late),
-        _build_witness_findings("fifo", block.rows, witnesses, fifo),
+        _build_findings_of_late_witnesses("late", block.rows, witnesses, all_late),
+        _build_findings_of_late_witnesses("fifo", block.rows, witnesses, fifo),
     ]
 
 
@@ -174,19 +180,23 @@ def _keep_reported_late_violations(
     )
 
 
-def _build_witness_findings(kind: str, rows: Ints, witnesses: LateWitnesses, which: Ints) -> FindingRows:
+def _build_findings_of_late_witnesses(
+    kind: str, row_of_position: Ints, witnesses: LateWitnesses, chosen_witnesses: Ints
+) -> FindingRows:
     """Findings with the chain from send to send, and then the two deliveries."""
     starts, events = witnesses.chains
-    lengths = np.diff(starts)[which]
+    lengths = np.diff(starts)[chosen_witnesses]
     ends = compute_starts(lengths + 2)
     flat = np.empty(ends[-1], dtype=np.int64)
-    flat[expand_ranges(ends[:-1], lengths)] = events[expand_ranges(starts[which], lengths)]
-    flat[ends[1:] - 2] = witnesses.early[which]
-    flat[ends[1:] - 1] = witnesses.late[which]
-    return FindingRows(kind, rows[witnesses.late[which]], ends, rows[flat], {})
+    flat[expand_ranges(ends[:-1], lengths)] = events[expand_ranges(starts[chosen_witnesses], lengths)]
+    flat[ends[1:] - 2] = witnesses.early[chosen_witnesses]
+    flat[ends[1:] - 1] = witnesses.late[chosen_witnesses]
+    return FindingRows(
+        kind, row_of_position[witnesses.late[chosen_witnesses]], ends, row_of_position[flat], {}
+    )
 
 
-def _find_deliveries_despite_loss(
+def _fill_in_deliveries_despite_loss(
     graph: EventGraph, steps: StepGraph, block: _Block, deliveries_despite_loss: Ints
 ) -> None:
     """Of lost copies, note the first delivery at their receiver of something that depends on them.

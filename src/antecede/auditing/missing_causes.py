@@ -47,7 +47,7 @@ class TraceEnd(NamedTuple):
     longest: float | None  # of the complete traces
 
     @property
-    def remaining_log_ms(self) -> float | None:
+    def remaining_log_ms_if_still_running(self) -> float | None:
         """How long the log goes on behind it, if it may still be active then; else None."""
         if self.until is None or self.log_until is None or self.longest is None:
             return None
@@ -55,25 +55,32 @@ class TraceEnd(NamedTuple):
         return rest if rest < self.longest else None
 
 
-def strip_trace_from_id(event: str) -> str:
+def strip_trace_from_id(event_id: str) -> str:
     """What an event is called in a trace that is joined to no other."""
-    return event.partition(OF_TRACE)[0]
+    return event_id.partition(OF_TRACE)[0]
 
 
 def explain_missing_cause(
-    finding: Mapping[str, Any], namesakes: Sequence[SeenEvent], fields: Mapping[str, str], end: TraceEnd
+    finding: Mapping[str, Any],
+    namesakes: Sequence[SeenEvent],
+    sampling_fields: Mapping[str, str],
+    trace_end: TraceEnd,
 ) -> dict[str, Any]:
     """The finding with its reason, and a sentence that tells it.
 
-    `namesakes` have the name of the cause, `fields` are those of SAMPLING_FIELDS that the event has.
+    `namesakes` have the name of the cause, `sampling_fields` are those of SAMPLING_FIELDS that the event has.
     """
-    reason, sentence = _find_reason_of_absence(finding, namesakes, fields, end)
+    reason, sentence = _find_reason_and_sentence_of_absence(finding, namesakes, sampling_fields, trace_end)
     return {**finding, "reason": reason, "sentence": sentence}
 
 
-def _find_reason_of_absence(
-    finding: Mapping[str, Any], namesakes: Sequence[SeenEvent], fields: Mapping[str, str], end: TraceEnd
+def _find_reason_and_sentence_of_absence(
+    finding: Mapping[str, Any],
+    namesakes: Sequence[SeenEvent],
+    sampling_fields: Mapping[str, str],
+    trace_end: TraceEnd,
 ) -> tuple[str, str]:
+    """Why a cause is missing, and the finding's sentence with that reason."""
     head = finding["sentence"].removesuffix(NOT_IN_LOG)
     trace = _find_trace_id(finding["execution"], finding["events"][-1])
     for reason in ("cut-id", "other-execution"):
@@ -81,18 +88,19 @@ def _find_reason_of_absence(
             found = _find_trace_id(other.execution, other.event)
             if found != trace and (reason == "other-execution" or _is_truncated_trace_id(trace, found)):
                 return reason, f"{head}, {_describe_cause_elsewhere(reason, trace, found, other)}"
-    if mark := describe_sampling(fields):
+    if mark := describe_sampling(sampling_fields):
         return "sampled", f"{head}{NOT_IN_LOG}: traces were sampled ({mark}), and it may have been left out"
-    if end.remaining_log_ms is not None:
-        active = f"its trace was active {end.remaining_log_ms:,.6g} ms before the log ends"
-        longest = f"a complete one takes up to {end.longest:,.6g} ms"
+    remaining_ms = trace_end.remaining_log_ms_if_still_running
+    if remaining_ms is not None:
+        active = f"its trace was active {remaining_ms:,.6g} ms before the log ends"
+        longest = f"a complete one takes up to {trace_end.longest:,.6g} ms"
         return "later", f"{head}{NOT_IN_LOG} and may still come: {active}, and {longest}"
     return "not-found", f"{head}{NOT_IN_LOG}"
 
 
-def _find_trace_id(execution: str, event: str) -> str:
+def _find_trace_id(execution: str, event_id: str) -> str:
     """The trace of an event: its execution, unless that has several."""
-    return event.partition(OF_TRACE)[2] or execution
+    return event_id.partition(OF_TRACE)[2] or execution
 
 
 def _is_truncated_trace_id(one: str, other: str) -> bool:
@@ -101,30 +109,32 @@ def _is_truncated_trace_id(one: str, other: str) -> bool:
     return 0 < len(short) <= SHORT_ID < len(long) and long.endswith(short)
 
 
-def _describe_cause_elsewhere(reason: str, own: str, other: str, seen: SeenEvent) -> str:
+def _describe_cause_elsewhere(reason: str, own_trace: str, other_trace: str, seen: SeenEvent) -> str:
     place = describe_file_and_line(Event(file=seen.file, line=seen.line))
-    name = f"trace {shorten_name(other)}" if seen.event.startswith("start of span") else shorten_name(other)
+    name = shorten_name(other_trace)
+    if seen.event.startswith("start of span"):
+        name = f"trace {name}"
     if reason == "cut-id":
-        cut, whole = sorted((own, other), key=lambda trace: len(trace.lstrip("0")))
+        cut, whole = sorted((own_trace, other_trace), key=lambda trace: len(trace.lstrip("0")))
         return f"which is in {name}{place}: {shorten_name(cut)} is what is left of {shorten_name(whole)}"
     return f"which is not there but in {name}{place}"
 
 
-def describe_sampling(fields: Mapping[str, str]) -> str | None:
+def describe_sampling(sampling_fields: Mapping[str, str]) -> str | None:
     """What a span says of sampling; None if all traces are kept, by what it says."""
     for key in TRACE_STATES:
-        for member in fields.get(key, "").split(","):
+        for member in sampling_fields.get(key, "").split(","):
             name, _, value = member.strip().partition("=")
             kept = ("th:0", "p:0", "p:63")
             if name == "ot" and any(
                 part.startswith(("th:", "p:")) and part not in kept for part in value.split(";")
             ):
                 return f"{key} {shorten_name(member.strip())}"
-    kind, parameter = fields.get("sampler.type"), fields.get("sampler.param", "")
+    kind, parameter = sampling_fields.get("sampler.type"), sampling_fields.get("sampler.param", "")
     if kind is not None and kind != "const" and _parse_number(parameter) != 1:
         return f"sampler.type {shorten_name(kind)} {shorten_name(parameter)}".rstrip()
     for key in ("sampling.probability", "SampleRate"):
-        number = _parse_number(fields.get(key, ""))
+        number = _parse_number(sampling_fields.get(key, ""))
         if number is not None and number != 1:
             return f"{key} {number:g}"
     return None

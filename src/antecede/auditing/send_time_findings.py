@@ -14,20 +14,20 @@ from antecede.events.columns import get_column, to_floats
 from antecede.events.graph import EventGraph
 from antecede.kernels.links import DELIVER
 from antecede.kernels.ragged import Ints, join_keys
-from antecede.kernels.send_times import find_earlier_delivery_sent_later
+from antecede.kernels.send_times import find_earlier_delivery_sent_later_by_another
 
 KIND = "offset-time"
 
 
-def judge_send_times(graph: EventGraph) -> FindingRows:
+def judge_delivery_order_by_send_times(graph: EventGraph) -> FindingRows:
     """For each process and each sender the message that was farthest behind, and how many were at all."""
-    deliveries = _list_deliveries_without_time(graph)
+    deliveries = _list_untimed_deliveries_of_timed_sends(graph)
     if not len(deliveries):
         return build_finding_rows(KIND, deliveries)
     time = to_floats(get_column(graph.events.table, "time"))
     send = graph.messages.links.send[deliveries]
     process, sender = graph.events.process[deliveries], graph.events.process[send]
-    later = find_earlier_delivery_sent_later(process, sender, time[send])
+    later = find_earlier_delivery_sent_later_by_another(process, sender, time[send])
     pair = join_keys(process, sender, len(graph.events.process_names))
     behind = np.flatnonzero(later >= 0)
     distance = time[send[later[behind]]] - time[send[behind]]
@@ -49,7 +49,7 @@ def judge_send_times(graph: EventGraph) -> FindingRows:
     )
 
 
-def _list_deliveries_without_time(graph: EventGraph) -> Ints:
+def _list_untimed_deliveries_of_timed_sends(graph: EventGraph) -> Ints:
     """First deliveries that have a place in their process and no time, of sends that have one, in order."""
     time = to_floats(get_column(graph.events.table, "time"))
     send = graph.messages.links.find_sends_of_deliveries(graph.messages.act)

@@ -43,10 +43,10 @@ def write_sentence(kind: str, events: list[Event], **detail: Any) -> str:
     )
 
 
-def _describe_steps_of_process(line: list[Event]) -> str:
+def _describe_first_and_last_step(events_of_process: list[Event]) -> str:
     """What a process did first and last on a chain."""
-    first, last = line[0], line[-1]
-    if len(line) == 1:
+    first, last = events_of_process[0], events_of_process[-1]
+    if len(events_of_process) == 1:
         return f"{name_process(first)} {describe_action(first, HEARD)}"
     if first.kind == last.kind == "send":
         then = f"{name_message(last)}{describe_file_and_line(last)}"
@@ -61,7 +61,7 @@ def _describe_chain(events: list[Event]) -> str:
         return f"{describe_event(events[0])} before {describe_event(events[1])}, through many messages"
     if len(lines) > 1 and len(lines[0]) == 1 and lines[1][0].message == lines[0][0].message:
         lines = lines[1:]
-    first, last = _describe_steps_of_process(lines[0]), _describe_steps_of_process(lines[-1])
+    first, last = _describe_first_and_last_step(lines[0]), _describe_first_and_last_step(lines[-1])
     if len(lines) == 1:
         return first
     if len(lines) == 2:

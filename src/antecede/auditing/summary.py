@@ -93,27 +93,29 @@ class Summary:
 
 
 def summarize_audit(
-    executions: int,
-    counted: int,
-    sums: Mapping[str, int | None],
+    execution_count: int,
+    executions_with_counted_pairs: int,
+    sums_of_totals: Mapping[str, int | None],
     sample: pa.Table,
-    traces: dict[str, int],
-    reasons: dict[str, int],
+    traces_by_state: dict[str, int],
+    missing_causes_by_reason: dict[str, int],
 ) -> Summary:
     """The summary of an audit.
 
-    `counted` executions know their ordered pairs; `sums` has the sum of each column of totals over all
-    executions, or None where no execution knows it.
+    `executions_with_counted_pairs` is how many know their ordered pairs; `sums_of_totals` has the sum of each
+    column of totals over all executions, or None where no execution knows it.
     """
-    known = [name for name in (*MEANT, *TRACE_NUMBERS) if sums[name] is not None]
+    known = [name for name in (*MEANT, *TRACE_NUMBERS) if sums_of_totals[name] is not None]
+    counts_of_all_kinds = {kind: sums_of_totals[column] or 0 for kind, column in COUNT_COLUMNS.items()}
+    counts = {kind: count for kind, count in counts_of_all_kinds.items() if count}
     return Summary(
-        executions=executions,
-        counts={kind: count for kind, column in COUNT_COLUMNS.items() if (count := sums[column] or 0)},
-        totals={name: sums[name] or 0 for name in (*NUMBERS, *known)},
-        uncounted=executions - counted,
+        executions=execution_count,
+        counts=counts,
+        totals={name: sums_of_totals[name] or 0 for name in (*NUMBERS, *known)},
+        uncounted=execution_count - executions_with_counted_pairs,
         sample=sample,
-        traces=traces,
-        reasons=reasons,
+        traces=traces_by_state,
+        reasons=missing_causes_by_reason,
     )
 
 
@@ -140,9 +142,9 @@ def nest_findings_in_totals(findings: pa.Table, totals: pa.Table) -> pa.Table:
     return totals.append_column("findings", lists)
 
 
-def sample_findings(ranked: pa.Table, sample: int) -> pa.Table:
+def take_first_findings_of_each_kind(ranked_findings: pa.Table, most_of_each_kind: int) -> pa.Table:
     """The first findings of each kind, by execution and, within an execution, by the column `rank`."""
     by_place = [("kind", "ascending"), ("execution", "ascending"), ("rank", "ascending")]
-    findings = ranked.sort_by(by_place)
-    is_first = rank_findings_within_kind(findings) < sample
+    findings = ranked_findings.sort_by(by_place)
+    is_first = rank_findings_within_kind(findings) < most_of_each_kind
     return findings.filter(pa.array(is_first)).select(FINDINGS.names).cast(FINDINGS)

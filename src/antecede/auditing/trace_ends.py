@@ -16,9 +16,9 @@ from antecede.events.columns import Bools, Floats, get_column, to_floats, to_int
 STATES = ("complete", "running", "broken")
 
 
-def find_log_end(totals: pa.Table) -> TraceEnd:
+def find_log_end_and_longest_trace(totals: pa.Table) -> TraceEnd:
     """When the log ended, and how long complete traces take at most; `totals` as in TOTALS."""
-    since, until = _read_time_ranges(totals)
+    since, until = _read_first_and_last_times(totals)
     is_complete = _find_complete_traces(totals)
     lengths = (until - since)[is_complete]
     return TraceEnd(None, _find_largest_or_none(until), _find_largest_or_none(lengths))
@@ -29,9 +29,9 @@ def count_traces_by_state(totals: pa.Table) -> dict[str, int]:
     is_trace = to_integers(get_column(totals, "spans"), 0) > 0
     if not is_trace.any():
         return {}
-    end = find_log_end(totals)
+    end = find_log_end_and_longest_trace(totals)
     is_complete = _find_complete_traces(totals)
-    _, until = _read_time_ranges(totals)
+    _, until = _read_first_and_last_times(totals)
     is_open = np.zeros(len(until), dtype=np.bool_)
     if end.log_until is not None and end.longest is not None:
         is_open = end.log_until - until < end.longest
@@ -47,7 +47,7 @@ def _find_complete_traces(totals: pa.Table) -> Bools:
     return np.asarray((roots > 0) & (missing == 0))
 
 
-def _read_time_ranges(totals: pa.Table) -> tuple[Floats, Floats]:
+def _read_first_and_last_times(totals: pa.Table) -> tuple[Floats, Floats]:
     return to_floats(get_column(totals, "since")), to_floats(get_column(totals, "until"))
 
 

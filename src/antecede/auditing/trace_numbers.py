@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.events.columns import Bools, decode_names, get_column
+from antecede.events.columns import Bools, decode_dictionary, get_column
 from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints
 from antecede.tables import SPAN_STARTS
@@ -34,5 +34,5 @@ def _find_span_starts(table: pa.Table) -> Bools:
     parents = get_column(table, "parents")
     if "event" not in table.column_names or parents.null_count == len(parents):
         return np.zeros(len(table), dtype=np.bool_)
-    is_start = pc.starts_with(decode_names(get_column(table, "event")), SPAN_STARTS)
+    is_start = pc.starts_with(decode_dictionary(get_column(table, "event")), SPAN_STARTS)
     return np.asarray(is_start.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from antecede.auditing.summary import Summary
 from antecede.auditing.windows import EventName, WindowSource, fetch_events_around_findings
-from antecede.events.columns import Bools, decode_names, get_column, to_integers
+from antecede.events.columns import Bools, decode_dictionary, get_column, to_integers
 from antecede.events.graph import EventGraph, build_event_graph
 from antecede.kernels.arrays import group_by_key
 from antecede.kernels.causes import PROCESS
@@ -56,11 +56,12 @@ def build_view(source: ViewSource, summary: Summary) -> LogView:
     size = summary.totals["events"]
     if size <= HELD_EVENTS:
         graph = source.fetch_graph()
-        events, links = _sort_events_with_links(graph, _list_ghosts_of_missing_causes(graph))
+        events, links = _build_sorted_event_and_link_tables(graph, _list_ghosts_of_missing_causes(graph))
         return LogView(events, links, marks, events)
     graph = build_event_graph(fetch_events_around_findings(source, summary))
     absent = _list_ghosts_of_missing_causes(graph)
-    events, links = _sort_events_with_links(graph, absent.filter(_find_absent_from_log(source, absent)))
+    ghosts = absent.filter(_mark_ghosts_absent_from_whole_log(source, absent))
+    events, links = _build_sorted_event_and_link_tables(graph, ghosts)
     left_out = (
         f"This page holds {len(graph.events.table):,} of the {size:,} events: those around findings of each "
         f"kind. It can hold all of a log of up to {HELD_EVENTS:,} events."
@@ -74,9 +75,9 @@ def _list_ghosts_of_missing_causes(graph: EventGraph) -> pa.Table:
     return ghosts.rename_columns({"row_min": "row"}).sort_by([("row", "ascending"), ("event", "ascending")])
 
 
-def _find_absent_from_log(source: ViewSource, absent: pa.Table) -> pa.Array:
-    """Which events that a part of a log has not are not in the rest of it either."""
-    names = [EventName(0, row["execution"], row["event"]) for row in absent.to_pylist()]
+def _mark_ghosts_absent_from_whole_log(source: ViewSource, ghosts: pa.Table) -> pa.Array:
+    """Which ghosts of a part of a log are not in the rest of it either."""
+    names = [EventName(0, row["execution"], row["event"]) for row in ghosts.to_pylist()]
     present = {(row["execution"], row["event"]) for row in source.locate_events(names)}
     return pa.array([(name.execution, name.event) not in present for name in names], pa.bool_())
 
@@ -92,7 +93,7 @@ def _locate_witness_ends(source: ViewSource, marks: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(located, pa.schema(columns))
 
 
-def _sort_events_with_links(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Table, pa.Table]:
+def _build_sorted_event_and_link_tables(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Table, pa.Table]:
     """The events, causes first, each ghost just before the first event that names it; and their links."""
     order = graph.causes.order
     if len(ghosts):
@@ -115,7 +116,7 @@ def _append_ghosts_to_events(graph: EventGraph, ghosts: pa.Table) -> pa.Table:
     is_arrival = (graph.messages.act == ARRIVE) & ~events.is_step
     columns = {name: get_column(events.table, name) for name in _SHOWN}
     if is_arrival.any():
-        kind = decode_names(columns["kind"]).cast(pa.string())
+        kind = decode_dictionary(columns["kind"]).cast(pa.string())
         columns["kind"] = pc.if_else(pa.array(is_arrival), "arrival", kind)
     columns["execution"] = pa.DictionaryArray.from_arrays(pa.array(events.execution), events.executions)
     if not len(ghosts):
@@ -123,7 +124,7 @@ def _append_ghosts_to_events(graph: EventGraph, ghosts: pa.Table) -> pa.Table:
     known = {"kind": pa.array(["ghost"] * len(ghosts))}
     known |= {name: get_column(ghosts, name) for name in ("execution", "event")}
     for name, column in columns.items():
-        plain = decode_names(column)
+        plain = decode_dictionary(column)
         added = known.get(name, pa.nulls(len(ghosts), plain.type)).cast(plain.type)
         columns[name] = pa.concat_arrays([plain, added])
     return pa.table(columns)
@@ -147,7 +148,7 @@ def _list_drawn_links(graph: EventGraph, ghosts: pa.Table) -> _Links:
     is_arrival = (graph.messages.act == ARRIVE) & ~graph.events.is_step
     arrived = np.flatnonzero(is_arrival & (messages.send >= 0))
     delivered = np.flatnonzero(messages.arrival >= 0)
-    named, naming = _match_ghosts_to_naming_rows(graph, ghosts)
+    named, naming = _list_ghost_rows_and_naming_rows(graph, ghosts)
     parts = [
         _Links(source[is_drawn], target[is_drawn], kind[is_drawn]),
         _make_links_of_kind(messages.send[arrived], arrived, MESSAGE_LINK),
@@ -162,16 +163,18 @@ def _make_links_of_kind(source: Ints, target: Ints, kind: int) -> _Links:
     return _Links(source, target, np.full(len(source), kind))
 
 
-def _match_ghosts_to_naming_rows(graph: EventGraph, ghosts: pa.Table) -> tuple[Ints, Ints]:
+def _list_ghost_rows_and_naming_rows(graph: EventGraph, ghosts: pa.Table) -> tuple[Ints, Ints]:
     """The row of each ghost behind the events of a graph, and the rows that name it."""
-    numbers = {name: number for number, name in enumerate(_list_ghost_names(ghosts))}
-    named = [numbers.get(name, -1) for name in _list_ghost_names(graph.causes.ghosts)]
+    drawn_ghosts = _list_executions_and_events_of_ghosts(ghosts)
+    numbers = {name: number for number, name in enumerate(drawn_ghosts)}
+    named_ghosts = _list_executions_and_events_of_ghosts(graph.causes.ghosts)
+    named = [numbers.get(name, -1) for name in named_ghosts]
     number = np.array(named, dtype=np.int64)
     is_known = number >= 0
-    return len(graph.events.table) + number[is_known], graph.causes.ghost_rows[is_known]
+    return len(graph.events.table) + number[is_known], graph.causes.rows_naming_ghosts[is_known]
 
 
-def _list_ghost_names(ghosts: pa.Table) -> list[tuple[str, str]]:
+def _list_executions_and_events_of_ghosts(ghosts: pa.Table) -> list[tuple[str, str]]:
     """The execution and the event of each."""
     return list(zip(ghosts["execution"].to_pylist(), ghosts["event"].to_pylist(), strict=True))
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from antecede.auditing.summary import Summary
-from antecede.events.columns import decode_columns
+from antecede.events.columns import decode_dictionary_columns
 from antecede.events.graph import EventGraph, build_event_graph
 from antecede.tables import EVENTS, Copy, Window
 
@@ -81,24 +81,24 @@ class _Choice(NamedTuple):
     witness: list[str]
 
     @property
-    def is_whole(self) -> bool:
+    def is_drawn_whole(self) -> bool:
         return self.size <= DRAWN_WHOLE
 
 
 def fetch_events_around_findings(source: WindowSource, summary: Summary) -> pa.Table:
     """The events around findings of each kind, or of the first executions without a finding; each once."""
     choices = _choose_findings_to_draw(source, summary, PARTS_OF_KIND)[:MOST_PARTS]
-    tables = source.fetch_window_events(_locate_spans(source, choices), len(choices))
+    tables = source.fetch_window_events(_list_spans_of_windows(source, choices), len(choices))
     rows: dict[tuple[Any, ...], Row] = {}
     for row in pa.concat_tables([EVENTS.empty_table(), *tables]).to_pylist():
         rows.setdefault(tuple(row[name] for name in IDENTITY), row)
     return pa.Table.from_pylist(list(rows.values()), EVENTS)
 
 
-def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
+def build_windows_around_findings(source: WindowSource, summary: Summary) -> list[Window]:
     """Windows around the first finding of each kind, or of the first executions without a finding."""
     choices = _choose_findings_to_draw(source, summary, 1)[:MOST_WINDOWS]
-    tables = source.fetch_window_events(_locate_spans(source, choices), len(choices))
+    tables = source.fetch_window_events(_list_spans_of_windows(source, choices), len(choices))
     graphs = [build_event_graph(table) for table in tables]
     ghosts = _find_ghosts_of_missing_causes(source, choices, graphs)
     late = _find_late_copies(source, choices, graphs)
@@ -108,7 +108,7 @@ def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
         windows.append(
             Window(
                 title=_write_window_title(choice),
-                events=_sort_events_causes_first(graph, absent),
+                events=_sort_events_causes_first_behind_ghosts(graph, absent),
                 edges=_list_edges_by_id(graph),
                 late=copies,
                 ghosts=absent,
@@ -118,12 +118,12 @@ def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
     return windows
 
 
-def _choose_findings_to_draw(source: WindowSource, summary: Summary, of_kind: int) -> list[_Choice]:
+def _choose_findings_to_draw(source: WindowSource, summary: Summary, most_of_kind: int) -> list[_Choice]:
     """Findings of each kind, the worst kind first; what would show the same events is drawn once."""
     by_kind: dict[str, list[Row]] = {kind: [] for kind in summary.counts}
     for row in summary.sample.to_pylist():
         by_kind[row["kind"]].append(row)
-    wanted = [row for rows in by_kind.values() for row in rows[:of_kind]]
+    wanted = [row for rows in by_kind.values() for row in rows[:most_of_kind]]
     executions = sorted({row["execution"] for row in wanted}) if wanted else None
     most = max(len(wanted), CLEAN_WINDOWS)
     sizes = {row["execution"]: row for row in source.list_execution_sizes(executions, most)}
@@ -134,16 +134,16 @@ def _choose_findings_to_draw(source: WindowSource, summary: Summary, of_kind: in
         size = sizes[row["execution"]]
         witness = row["events"][:LOCATED_WITNESS]
         choice = _Choice(row["execution"], size["events"], size["processes"], row["kind"], witness)
-        drawn = None if choice.is_whole else tuple(witness)
+        drawn = None if choice.is_drawn_whole else tuple(witness)
         choices.setdefault((choice.execution, drawn), choice)
     return list(choices.values())
 
 
-def _locate_spans(source: WindowSource, choices: list[_Choice]) -> list[Row]:
+def _list_spans_of_windows(source: WindowSource, choices: list[_Choice]) -> list[Row]:
     """Where the events of all choices are to be found."""
     names = []
     for window, choice in enumerate(choices):
-        if not choice.is_whole:
+        if not choice.is_drawn_whole:
             names += [EventName(window, choice.execution, event) for event in choice.witness]
     around: dict[int, list[Row]] = {}
     for row in source.locate_events(names):
@@ -151,7 +151,7 @@ def _locate_spans(source: WindowSource, choices: list[_Choice]) -> list[Row]:
         around.setdefault(row["window"], []).append(span)
     spans: list[Row] = []
     for window, choice in enumerate(choices):
-        if choice.is_whole:
+        if choice.is_drawn_whole:
             spans.append({"window": window, "execution": choice.execution, "most": DRAWN_WHOLE})
         else:
             spans += around.get(window) or [_make_span_of_beginning(window, choice)]
@@ -178,7 +178,7 @@ def _find_ghosts_of_missing_causes(
     absent = [set(graph.causes.ghosts["event"].to_pylist()) for graph in graphs]
     doubtful = []
     for window, choice in enumerate(choices):
-        if not choice.is_whole:
+        if not choice.is_drawn_whole:
             doubtful += [EventName(window, choice.execution, event) for event in sorted(absent[window])]
     for row in source.locate_events(doubtful):
         absent[row["window"]].discard(row["event"])
@@ -199,9 +199,9 @@ def _find_late_copies(
     return late
 
 
-def _sort_events_causes_first(graph: EventGraph, ghosts: set[str]) -> pa.Table:
+def _sort_events_causes_first_behind_ghosts(graph: EventGraph, ghosts: set[str]) -> pa.Table:
     """The events, causes first; the ghosts, of which nothing is known but the name, before all."""
-    events = decode_columns(graph.events.table.take(pa.array(graph.causes.order)))
+    events = decode_dictionary_columns(graph.events.table.take(pa.array(graph.causes.order)))
     executions = graph.events.executions
     execution = executions[0].as_py() if len(executions) else None
     rows = [{"execution": execution, "event": name} for name in sorted(ghosts)]
@@ -221,16 +221,17 @@ def _list_edges_by_id(graph: EventGraph) -> list[tuple[str, str]]:
 
 def _write_window_title(choice: _Choice) -> str:
     name = f"execution {choice.execution}" if choice.execution else "the log"
-    if choice.is_whole:
+    if choice.is_drawn_whole:
         return name
     return f"{name}: the first finding of kind {choice.kind}" if choice.kind else f"{name}: the beginning"
 
 
-def _describe_left_out_events(choice: _Choice, drawn: int, others: int) -> str:
+def _describe_left_out_events(choice: _Choice, drawn_events: int, undrawn_executions: int) -> str:
     """What the window leaves out, in a sentence or two."""
     sentences = []
-    if left := choice.size - drawn:
+    if left := choice.size - drawn_events:
         sentences.append(f"{left:,} of the {choice.size:,} events of this execution are left out.")
-    if others:
-        sentences.append(f"{others:,} other execution{'s are' if others > 1 else ' is'} not drawn.")
+    if undrawn_executions:
+        others = "other executions are" if undrawn_executions > 1 else "other execution is"
+        sentences.append(f"{undrawn_executions:,} {others} not drawn.")
     return " ".join(sentences)

@@ -112,8 +112,8 @@ app = _make_typer_app(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version_and_exit(is_wanted: bool) -> None:
+    if is_wanted:
         from importlib.metadata import version
 
         typer.echo(f"antecede {version('antecede')}")
@@ -121,12 +121,13 @@ def _print_version(wanted: bool) -> None:
 
 
 Version = Annotated[
-    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    bool,
+    typer.Option("--version", callback=_print_version_and_exit, is_eager=True, help="Print the version."),
 ]
 
 
 @app.callback()
-def root(version: Version = False) -> None:
+def declare_root_options(version: Version = False) -> None:
     """Puts the events of distributed systems back into causal order."""
 
 
@@ -138,9 +139,9 @@ for _name, (_, _help) in COMMANDS.items():
     app.command(_name, help=_help)(_placeholder_command)
 
 
-def run_app() -> None:
+def run_app_and_report_errors() -> None:
     """Run the command that the arguments name, and exit with its code; errors of ours become a sentence."""
-    announcement.listener = lambda: _print_error("compiling for this machine: once, for about a minute")
+    announcement.listener = lambda: _print_to_stderr("compiling for this machine: once, for about a minute")
     try:
         app()
     except AntecedeError as error:
@@ -148,7 +149,7 @@ def run_app() -> None:
     except MemoryError:
         _exit_with_error("the memory of this machine is used up: use --engine spark, or give less at a time")
     except OSError as error:
-        _exit_with_error(_describe_os_error(error))
+        _exit_with_os_error(error)
 
 
 def _exit_with_error(sentence: str) -> NoReturn:
@@ -156,19 +157,19 @@ def _exit_with_error(sentence: str) -> NoReturn:
 
     from antecede.report.text import format_visible_line
 
-    _print_error(f"[red]error:[/] {escape(format_visible_line(sentence, LONGEST_ERROR))}")
+    _print_to_stderr(f"[red]error:[/] {escape(format_visible_line(sentence, LONGEST_ERROR))}")
     sys.exit(2)
 
 
-def _describe_os_error(error: OSError) -> str:
-    """What the system refused to do, with the next step."""
+def _exit_with_os_error(error: OSError) -> NoReturn:
+    """Exit with what the system refused to do, and the next step."""
     from antecede.cli.folders import FULL, describe_write_error
 
     place = f"{error.filename}: " if error.filename else ""
     if error.errno in FULL:
         _discard_stdout()
-        return place + describe_write_error(error)
-    return f"{place}{error.strerror or error}; check the path and its permissions"
+        _exit_with_error(place + describe_write_error(error))
+    _exit_with_error(f"{place}{error.strerror or error}; check the path and its permissions")
 
 
 def _discard_stdout() -> None:
@@ -176,7 +177,7 @@ def _discard_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _print_error(line: str) -> None:
+def _print_to_stderr(line: str) -> None:
     """A line in rich's markup on the error output."""
     from rich.console import Console
 

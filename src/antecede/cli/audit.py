@@ -24,7 +24,7 @@ from antecede.cli.folders import (
     check_output_file,
     format_written_paths,
     open_output_folder,
-    write_text,
+    write_text_and_describe_place,
 )
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
@@ -109,9 +109,9 @@ def _write_outputs(run: AuditRun, wanted: _Wanted) -> dict[str, str]:
         return written
     windows = run.pick_windows()
     if wanted.dot is not None:
-        written["dot"] = _write_dot(windows, wanted.dot)
+        written["dot"] = _write_first_window_as_dot(windows, wanted.dot)
     if wanted.shiviz is not None:
-        written["shiviz"] = _write_shiviz(run, windows, wanted.shiviz)
+        written["shiviz"] = _write_log_or_first_window_for_shiviz(run, windows, wanted.shiviz)
     return written
 
 
@@ -125,36 +125,38 @@ def _write_report(run: AuditRun, wanted: _Wanted) -> str:
         describe_audit_verdict(run),
         list_page_totals(run),
         run.summary.sample,
-        run.make_log_view(),
+        run.build_log_view_for_page(),
         f"Audit of {name}",
         run.summary.counts,
     )
     assert wanted.report is not None
-    return write_text(wanted.report, html, "--report")
+    return write_text_and_describe_place(wanted.report, html, "--report")
 
 
-def _write_dot(windows: list[Window], file: Path) -> str:
+def _write_first_window_as_dot(windows: list[Window], file: Path) -> str:
     from antecede.report.dot import render_dot
     from antecede.tables import EVENTS, Window
 
     first = windows[0] if windows else Window("no events", EVENTS.empty_table())
     text = render_dot(first.events, first.edges, first.late, first.ghosts)
-    return f"{write_text(file, text, '--dot')}{_make_window_suffix(first)}"
+    place = write_text_and_describe_place(file, text, "--dot")
+    return f"{place}{_format_left_out_note(first)}"
 
 
-def _write_shiviz(run: AuditRun, windows: list[Window], file: Path) -> str:
+def _write_log_or_first_window_for_shiviz(run: AuditRun, windows: list[Window], file: Path) -> str:
     """Write what ShiViz can draw in comfort: all, or else the first picture. Where that is, or why not."""
-    from antecede.events.add_clocks import add_clocks
+    from antecede.events.add_clocks import add_clocks_if_none_are_given
     from antecede.formats.shiviz_writer import COMFORTABLE, format_shiviz
 
     is_whole = run.summary.totals["events"] <= COMFORTABLE
     events = run.get_all_events() if is_whole else windows[0].events.slice(len(windows[0].ghosts))
     try:
-        text = format_shiviz(add_clocks(events))
+        text = format_shiviz(add_clocks_if_none_are_given(events))
     except CallerError as error:
         return f"not written: {error}"
-    return f"{write_text(file, text, '--shiviz')}{'' if is_whole else _make_window_suffix(windows[0])}"
+    place = write_text_and_describe_place(file, text, "--shiviz")
+    return place if is_whole else f"{place}{_format_left_out_note(windows[0])}"
 
 
-def _make_window_suffix(window: Window) -> str:
+def _format_left_out_note(window: Window) -> str:
     return f" ({window.title}. {window.left_out})" if window.left_out else ""

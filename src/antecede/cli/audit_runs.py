@@ -40,7 +40,7 @@ class AuditRun(Protocol):
     def pick_windows(self) -> list[Window]:
         """What is to be drawn in files for other tools."""
 
-    def make_log_view(self) -> LogView:
+    def build_log_view_for_page(self) -> LogView:
         """What the page holds of the log."""
 
     def get_all_events(self) -> pa.Table:
@@ -60,12 +60,12 @@ def run_audit(
 ) -> AbstractContextManager[AuditRun]:
     """The audit; what it keeps on disk is gone behind the block."""
     if engine.name == "local":
-        return _run_locally(engine, inputs, format, settings)
-    return _run_on_spark(engine, inputs, format, settings, master, staging)
+        return _run_audit_locally(engine, inputs, format, settings)
+    return _run_audit_on_spark(engine, inputs, format, settings, master, staging)
 
 
 @contextmanager
-def _run_locally(
+def _run_audit_locally(
     engine: Engine, inputs: list[str], format: str | None, settings: Settings
 ) -> Iterator[AuditRun]:
     with show_activity("reading"):
@@ -93,7 +93,7 @@ class _LocalRun:
 
         return pick_windows(self.audit, self.summary)
 
-    def make_log_view(self) -> LogView:
+    def build_log_view_for_page(self) -> LogView:
         from antecede.local.windows import build_log_view
 
         with show_activity("gathering what the page holds"):
@@ -113,7 +113,7 @@ class _LocalRun:
 
 
 @contextmanager
-def _run_on_spark(
+def _run_audit_on_spark(
     engine: Engine,
     inputs: list[str],
     format: str | None,
@@ -152,7 +152,7 @@ class _SparkRun:
         with show_spark_stages(self.spark, "looking for what to draw"):
             return pick_windows(self.logs.events, self.audit.ranked, self.audit.totals, self.summary)
 
-    def make_log_view(self) -> LogView:
+    def build_log_view_for_page(self) -> LogView:
         from antecede.spark.pictures.windows import build_log_view
 
         with show_spark_stages(self.spark, "gathering what the page holds"):

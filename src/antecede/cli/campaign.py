@@ -8,7 +8,7 @@ from rich.console import Console
 
 from antecede.cli.options import format_simulate_command
 from antecede.cli.tables import make_campaign_table
-from antecede.cli.work import Work
+from antecede.cli.work import WorkProgress
 from antecede.core.errors import CallerError
 from antecede.protocols.registry import list_protocols
 from antecede.simulate.campaign import Campaign, ProtocolTotals, run_executions
@@ -17,19 +17,19 @@ SHOWN = 20
 """So many failures are listed."""
 
 
-def run_campaign(
+def run_and_print_campaign(
     executions: int,
     seed: int,
     protocol: str | None,
     json: bool,
 ) -> int:
-    """The exit code: 1 if a promise was broken."""
+    """Returns the exit code: 1 if a promise was broken."""
     names = list(list_protocols()) if protocol is None else [protocol]
     if executions < 1 or not set(names) <= set(list_protocols()):
         raise CallerError(
             f"--campaign takes a number from 1 on, and --protocol one of {', '.join(list_protocols())}"
         )
-    with Work("executions", executions) as work:
+    with WorkProgress("executions", executions) as work:
         result = run_executions(executions, seed, names, work.advance)
     if json:
         sys.stdout.write(msgspec.json.encode(_build_campaign_json(result)).decode() + "\n")

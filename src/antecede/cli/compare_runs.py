@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from antecede.cli.logs import open_spark, read_logs_on_spark
 from antecede.cli.steps import show_activity, show_spark_stages
-from antecede.cli.work import Work
+from antecede.cli.work import WorkProgress
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,12 +45,12 @@ def run_comparison(
 ) -> AbstractContextManager[CompareRun]:
     """The comparison; what it keeps on disk is gone behind the block."""
     if engine.name == "local":
-        return _run_locally(engine, inputs, format, settings)
-    return _run_on_spark(engine, inputs, format, settings, master, staging)
+        return _run_comparison_locally(engine, inputs, format, settings)
+    return _run_comparison_on_spark(engine, inputs, format, settings, master, staging)
 
 
 @contextmanager
-def _run_locally(
+def _run_comparison_locally(
     engine: Engine, inputs: list[str], format: str | None, settings: Settings
 ) -> Iterator[CompareRun]:
     with show_activity("reading"):
@@ -69,7 +69,7 @@ class _LocalComparison:
         self.files, self.note = logs.files, logs.note
         with show_activity("looking for messages"):
             cells = make_replay_cells(logs.events)
-        self.comparisons = gather_comparisons(_run_with_progress(cells))
+        self.comparisons = gather_comparisons(_replay_cells_with_progress(cells))
 
     def write_tables(self, costs: pa.Table, output: OutputFolder) -> None:
         tables = {"costs": costs, "quarantine": self.logs.quarantine}
@@ -77,17 +77,17 @@ class _LocalComparison:
             output.write_arrow_table(table, name)
 
 
-def _run_with_progress(cells: list[ReplayCell]) -> Iterator[CellOutcome]:
+def _replay_cells_with_progress(cells: list[ReplayCell]) -> Iterator[CellOutcome]:
     from antecede.study.compare import replay_cells
 
-    with Work("replays", len(cells)) as work:
+    with WorkProgress("replays", len(cells)) as work:
         for outcome in replay_cells(cells):
             work.advance(1)
             yield outcome
 
 
 @contextmanager
-def _run_on_spark(
+def _run_comparison_on_spark(
     engine: Engine,
     inputs: list[str],
     format: str | None,

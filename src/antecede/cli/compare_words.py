@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antecede.cli.logs import build_files_json, describe_files
 from antecede.cli.output import print_lines
-from antecede.cli.sentences import escape_text
+from antecede.cli.sentences import escape_line_for_rich
 from antecede.core.errors import CallerError
 from antecede.report.text import pluralize
 
@@ -47,37 +47,37 @@ KEY = (
 
 def print_comparison(run: CompareRun, advice: list[Advice]) -> None:
     """For people: files, then for each execution its table, its sentence and the line to use."""
-    lines = [escape_text(line) for line in describe_files(run.files, run.note)]
-    print_lines([*lines, f"[dim]{escape_text(str(run.engine))}[/]"])
+    lines = [escape_line_for_rich(line) for line in describe_files(run.files, run.note)]
+    print_lines([*lines, f"[dim]{escape_line_for_rich(str(run.engine))}[/]"])
     compared = [one for one in advice if one.candidates]
     for one in compared[:SHOWN_EXECUTIONS]:
-        print_lines(_describe_execution(one, len(advice) > 1))
-        print_table_unfolded(_make_candidate_table(one))
+        print_lines(_describe_execution_traffic(one, len(advice) > 1))
+        print_table_at_full_width(_make_candidate_table(one))
         print_lines(_describe_advice(one))
     more = len(compared) - SHOWN_EXECUTIONS
     if more > 0:
         print_lines([f"\n... and {pluralize(more, 'more execution')}; --out DIR has them all"])
     if compared:
-        print_lines(["", f"[dim]{escape_text(describe_table_columns(compared[0]))}[/]"])
+        print_lines(["", f"[dim]{escape_line_for_rich(describe_table_columns(compared[0]))}[/]"])
     silent = len(advice) - len(compared)
     if silent:
         print_lines([f"\n{pluralize(silent, 'execution')} without communication: nothing to compare there"])
 
 
-def _describe_execution(advice: Advice, is_named: bool) -> Iterator[str]:
+def _describe_execution_traffic(advice: Advice, with_name: bool) -> Iterator[str]:
     from antecede.study.compare_sentences import format_figure
 
     facts = advice.facts
-    name = f"{escape_text(facts.execution)}: " if is_named and facts.execution else ""
+    name = f"{escape_line_for_rich(facts.execution)}: " if with_name and facts.execution else ""
     copies = f", {facts.copies:,} copies" if facts.copies != facts.messages else ""
     numbers = f"{pluralize(facts.messages, 'message')}{copies}, {pluralize(facts.processes, 'process')}"
     travel = f"a message travels {format_figure(facts.travel)} {facts.unit} on average"
     yield f"\n[bold]{name}{numbers}; {travel}[/]"
     for note in facts.notes:
-        yield f"[dim]{escape_text(note)}[/]"
+        yield f"[dim]{escape_line_for_rich(note)}[/]"
 
 
-def print_table_unfolded(table: Table) -> None:
+def print_table_at_full_width(table: Table) -> None:
     """A table is as wide as it must be: a screen that is too narrow folds its lines."""
     from rich.console import Console
 
@@ -92,7 +92,7 @@ class ShownTable(NamedTuple):
     rows: list[list[str]]
 
 
-def build_shown_table(advice: Advice) -> ShownTable:
+def build_table_without_empty_columns(advice: Advice) -> ShownTable:
     """The table without columns in which there is nothing for any protocol."""
     rows = [format_candidate_row(candidate) for candidate in advice.candidates]
     shown = []
@@ -110,13 +110,13 @@ def _make_candidate_table(advice: Advice) -> Table:
     from rich import box
     from rich.table import Table
 
-    chosen = build_shown_table(advice)
+    chosen = build_table_without_empty_columns(advice)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     for heading in chosen.headings:
         table.add_column(heading, justify="left" if heading == "protocol" else "right", no_wrap=True)
     for row in chosen.rows:
-        table.add_row(*map(escape_text, row))
+        table.add_row(*map(escape_line_for_rich, row))
     return table
 
 
@@ -140,7 +140,7 @@ def format_candidate_row(candidate: Candidate) -> list[str]:
         end = "stopped" if candidate.replay.is_overgrown else "standstill"
         return [candidate.variant.name, end, *nothing]
     copies = max(replay.copies, 1)
-    alarms = [_format_rate(number / copies) or "0" for number in replay.verdict.alarms.values()]
+    alarms = [_format_rate_unless_zero(number / copies) or "0" for number in replay.verdict.alarms.values()]
     return [
         candidate.variant.name,
         format_estimate(estimates["bytes"]),
@@ -151,13 +151,13 @@ def format_candidate_row(candidate: Candidate) -> list[str]:
         format_figure(replay.delay_p99),
         f"{replay.needless:.0%}" if replay.delay_mean > 0 else "",
         f"{replay.peak_held:,}",
-        _format_rate(replay.verdict.early / copies),
-        _format_rate(replay.verdict.late / copies),
+        _format_rate_unless_zero(replay.verdict.early / copies),
+        _format_rate_unless_zero(replay.verdict.late / copies),
         ", ".join(alarms),
     ]
 
 
-def _format_rate(rate: float) -> str:
+def _format_rate_unless_zero(rate: float) -> str:
     if not rate:
         return ""
     return f"{rate:.1%}" if rate >= 0.001 else f"{rate:.1g}"
@@ -166,31 +166,31 @@ def _format_rate(rate: float) -> str:
 def _describe_advice(advice: Advice) -> Iterator[str]:
     """The sentence with its reasons, the line to use, and what was not compared."""
     color = "green" if advice.winner else "yellow"
-    yield f"[bold {color}]{escape_text(advice.sentence)}[/]"
+    yield f"[bold {color}]{escape_line_for_rich(advice.sentence)}[/]"
     others = advice.others[1:] if advice.winner else advice.others
     for line in others[:SHOWN_OTHERS]:
-        yield f"  {escape_text(line)}"
+        yield f"  {escape_line_for_rich(line)}"
     if advice.use:
-        yield f"to use it: [bold]{escape_text(advice.use)}[/]"
+        yield f"to use it: [bold]{escape_line_for_rich(advice.use)}[/]"
     for name, share in _find_avoided_false_causality(advice).items():
         yield f"{name}: {share:.0%} of the needless waits of causal order are avoided"
     for candidate in advice.candidates:
         if not candidate.replay.finished:
-            yield f"[dim]{escape_text(f'{candidate.variant.name} {candidate.reason}')}[/]"
+            yield f"[dim]{escape_line_for_rich(f'{candidate.variant.name} {candidate.reason}')}[/]"
     if advice.facts.left_out:
-        yield f"[dim]not compared: {escape_text(describe_unfit_protocols(advice.facts.left_out))}[/]"
+        yield f"[dim]not compared: {escape_line_for_rich(describe_unfit_protocols(advice.facts.left_out))}[/]"
 
 
 def _find_avoided_false_causality(advice: Advice) -> dict[str, float]:
-    from antecede.study.compare_candidates import find_avoided_false_causality
+    from antecede.study.compare_candidates import compute_shares_of_false_causality_avoided
 
-    return find_avoided_false_causality(advice.candidates) if advice.facts.declares else {}
+    return compute_shares_of_false_causality_avoided(advice.candidates) if advice.facts.declares else {}
 
 
-def describe_unfit_protocols(left_out: dict[str, str]) -> str:
+def describe_unfit_protocols(reason_by_protocol: dict[str, str]) -> str:
     """The protocols that do not fit, those with one reason together."""
     by_reason: dict[str, list[str]] = {}
-    for name, reason in left_out.items():
+    for name, reason in reason_by_protocol.items():
         by_reason.setdefault(reason, []).append(name)
     return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in by_reason.items())
 
@@ -273,7 +273,7 @@ def _make_page_section(advice: Advice) -> Section:
     paragraphs = [advice.sentence, advice.use, *facts.notes, describe_table_columns(advice)]
     if facts.left_out:
         paragraphs.append(f"Not compared: {describe_unfit_protocols(facts.left_out)}.")
-    table = build_shown_table(advice)
+    table = build_table_without_empty_columns(advice)
     rows = [_make_chart_row(one) for one in advice.candidates if one.replay.finished]
     delay = f"delay added, {facts.unit}"
     charts = [

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from antecede.cli.app import app
-from antecede.kernels.announcement import announce_compilation
-from antecede.kernels.compiled import can_be_cached, is_cached_on_disk, kernels, list_kernel_modules
+from antecede.kernels.announcement import announce_compilation_once
+from antecede.kernels.compiled import has_cache_folder, is_cached_on_disk, kernels, list_kernel_modules
 from antecede.scratch import make_scratch_folder
 
 LOG = """\
@@ -125,12 +125,12 @@ def compile_kernels() -> None:
             # That a command finds something, and exits with 1, is no error here.
             with redirect_stdout(null), redirect_stderr(null), suppress(SystemExit):
                 app(command.split())
-    _compile_for_wide_numbers()
-    _compile_for_large_executions()
-    _compile_for_studies()
+    _compile_gate_kernels_for_wide_number_types()
+    _compile_pair_counting_for_large_executions()
+    _compile_broadcast_simulation_for_studies()
 
 
-def _compile_for_wide_numbers() -> None:
+def _compile_gate_kernels_for_wide_number_types() -> None:
     """The gate reads numbers in types that fit their size; small inputs need only the narrowest."""
     from antecede.kernels.gate import release_items
     from antecede.kernels.ragged import Rows, Runs
@@ -147,28 +147,28 @@ def _compile_for_wide_numbers() -> None:
         find_root_gaps_by_replay(nothing, unmet, Rows(starts, slots, nothing), counted=1)
 
 
-def _compile_for_large_executions() -> None:
+def _compile_pair_counting_for_large_executions() -> None:
     """Pairs are counted in another way where there are many events."""
-    from antecede.kernels.pair_counts import count_pairs_by_bits
+    from antecede.kernels.pair_counts import count_ordered_pairs_by_bits
 
     nothing = np.zeros(0, dtype=np.int64)
-    count_pairs_by_bits(np.zeros(1, dtype=np.int64), nothing, 1)
+    count_ordered_pairs_by_bits(np.zeros(1, dtype=np.int64), nothing, 1)
 
 
-def _compile_for_studies() -> None:
+def _compile_broadcast_simulation_for_studies() -> None:
     """Broadcasts with shared entries are run by a study, which takes longer than the set-up should."""
     from antecede.simulate.shared_entries import BroadcastPlan, run_broadcasts
 
     run_broadcasts(BroadcastPlan(processes=5, R=3, K=2, gap=50, messages=200, detect=True))
 
 
-def compile_for_workers() -> None:
+def compile_missing_kernels_for_workers() -> None:
     """Compile what is not compiled yet, so that no worker of Spark does: nobody sees what workers do."""
     missing = list_uncompiled_kernels()
     if not missing:
         return
-    announce_compilation()
-    if all(map(can_be_cached, missing)):
+    announce_compilation_once()
+    if all(map(has_cache_folder, missing)):
         # Apart from this process: the commands that compile write into another folder and onto the screen.
         # In a group of its own it does not hear Ctrl-C, and is ended if this process does.
         subprocess.run(

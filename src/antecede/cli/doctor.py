@@ -78,7 +78,7 @@ def check_machine() -> Iterator[Check]:
     yield _check_spark()
     yield _check_memory()
     yield _check_disk_space()
-    yield _check_temporary_leftovers()
+    yield _check_leftover_folders()
 
 
 def _check_python() -> Check:
@@ -123,7 +123,7 @@ def _check_disk_space() -> Check:
     return Check("temporary space", f"{free:.1f} GB in {folder}", remedy)
 
 
-def _check_temporary_leftovers() -> Check:
+def _check_leftover_folders() -> Check:
     """They do no harm but for their space, so there is no remedy that would make the exit code 2."""
     leftovers = list_leftover_folders()
     if not leftovers:

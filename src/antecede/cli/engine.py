@@ -95,22 +95,22 @@ def _explain_need_of_spark(master: str | None, out: str | None) -> str | None:
 
 def estimate_text_bytes(files: list[str]) -> int:
     """How many bytes the contents of the files are as text, about."""
-    return sum(_estimate_file_bytes(Path(file)) for file in files)
+    return sum(_estimate_text_bytes_of_file(Path(file)) for file in files)
 
 
-def _estimate_file_bytes(path: Path) -> int:
+def _estimate_text_bytes_of_file(path: Path) -> int:
     try:
         with path.open("rb") as file:
             head = file.read(4)
         size = path.stat().st_size
         if head.startswith(b"\x1f\x8b"):
             return size * GZIP_EXPANSION
-        return _estimate_parquet_bytes(path) if head == b"PAR1" else size
+        return _estimate_text_bytes_of_parquet(path) if head == b"PAR1" else size
     except (OSError, ValueError):  # whoever reads it says what is wrong
         return 0
 
 
-def _estimate_parquet_bytes(path: Path) -> int:
+def _estimate_text_bytes_of_parquet(path: Path) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

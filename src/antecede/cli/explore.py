@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from antecede.cli.options import Options, parse_options
+from antecede.cli.options import Options, parse_protocol_options
 from antecede.cli.output import Json
 from antecede.core.errors import CallerError
 from antecede.simulate import explorer
@@ -43,8 +43,8 @@ def explore_command(
     """
     if outcome and blocked:
         raise CallerError("--outcome and --blocked each ask for a schedule; give one of them")
-    options = parse_options(option or [])
-    exploration = explorer.explore(_read_program(program), protocol, limit=limit, fifo=fifo, **options)
+    options = parse_protocol_options(option or [])
+    exploration = explorer.explore(_read_program_text(program), protocol, limit=limit, fifo=fifo, **options)
     end = (
         exploration.find_end(outcome)
         if outcome
@@ -62,11 +62,11 @@ def explore_command(
     raise typer.Exit(1 if exploration.blocked else 0)
 
 
-def _read_program(program: str) -> str:
+def _read_program_text(program_or_path: str) -> str:
     """The program as text; what has no colon is the path of a file."""
-    if not program.startswith("@") and ":" in program:
-        return program
-    path = Path(program.removeprefix("@"))
+    if not program_or_path.startswith("@") and ":" in program_or_path:
+        return program_or_path
+    path = Path(program_or_path.removeprefix("@"))
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -84,7 +84,7 @@ def _build_exploration_json(
     exploration: Exploration,
     end: End | None,
 ) -> dict[str, Any]:
-    """All that was exploration, as JSON has it."""
+    """All that was found, as JSON has it."""
     return {
         "program": str(exploration.program),
         "verdict": exploration.verdict,

@@ -55,7 +55,7 @@ class OutputFolder(NamedTuple):
     def write_spark_table(self, table: Any, name: str) -> str:
         """Write a DataFrame as Parquet; where it is until it is published."""
         if self.part is None:
-            place = self._find_table_path(name)
+            place = self._make_final_table_path(name)
             table.write.parquet(place, mode="overwrite" if self.overwrite else "errorifexists")
             return place
         place = str(Path(self.part, name))
@@ -68,7 +68,7 @@ class OutputFolder(NamedTuple):
         Tables of different runs are never mixed: those of an earlier run are all gone before the first new
         one appears.
         """
-        places = {name: self._find_table_path(name) for name in self.tables}
+        places = {name: self._make_final_table_path(name) for name in self.tables}
         if self.part is None:
             return places
         with explain_write_errors(f"--out {self.out}"):
@@ -79,7 +79,7 @@ class OutputFolder(NamedTuple):
                 os.rename(Path(self.part, name), place)
         return places
 
-    def _find_table_path(self, name: str) -> str:
+    def _make_final_table_path(self, name: str) -> str:
         return f"{self.folder.rstrip('/')}/{name}"
 
 
@@ -94,13 +94,13 @@ def open_output_folder(
     left to Spark.
     """
     names = tuple(tables)
-    local = _find_local_path(out)
+    local = _parse_local_path(out)
     if local is None:
         yield OutputFolder(out, out, names, None, overwrite)
         return
     path = Path(local).absolute()
     with claim_folder(path, f"--out {out}"):
-        _check_folder_contents(path, out, names, input_files, overwrite)
+        _check_folder_empty_or_replaceable(path, out, names, input_files, overwrite)
         _remove_abandoned_parts(path)
         # Workers of a cluster may be run by another user.
         with make_scratch_folder(str(path), PART_PREFIX, mode=0o777) as part:
@@ -160,7 +160,7 @@ def check_folder_writable(path: Path, option: str) -> None:
         raise CallerError(f"{option}: {nearest} cannot be written to; name another folder")
 
 
-def _check_folder_contents(
+def _check_folder_empty_or_replaceable(
     path: Path, out: str, tables: Iterable[str], input_files: list[str], overwrite: bool
 ) -> None:
     """Refuse a folder that holds something; with --overwrite one that holds what must not be replaced."""
@@ -168,7 +168,7 @@ def _check_folder_contents(
     if not overwrite and any(others):
         raise CallerError(f"--out {out}: is not empty; name another folder, or add --overwrite")
     for name in tables:
-        _check_folder_replaceable(path / name, out, input_files)
+        _check_table_folder_replaceable(path / name, out, input_files)
 
 
 def _remove_abandoned_parts(path: Path) -> None:
@@ -193,7 +193,7 @@ def describe_write_error(error: OSError) -> str:
     return f"cannot be written ({error.strerror or error}); name another place"
 
 
-def _find_local_path(out: str) -> str | None:
+def _parse_local_path(out: str) -> str | None:
     """The path of a folder on this machine; None if the address is elsewhere."""
     if "://" not in out:
         return out
@@ -201,7 +201,7 @@ def _find_local_path(out: str) -> str | None:
     return place[place.find("/") :] if scheme.lower() == "file" and "/" in place else None
 
 
-def _check_folder_replaceable(place: Path, out: str, input_files: list[str]) -> None:
+def _check_table_folder_replaceable(place: Path, out: str, input_files: list[str]) -> None:
     """Refuse to replace a folder with an input file, or with something that no run wrote."""
     if not place.exists():
         return
@@ -210,14 +210,14 @@ def _check_folder_replaceable(place: Path, out: str, input_files: list[str]) -> 
         if real_place in Path(os.path.realpath(file)).parents:
             raise CallerError(f"--out {out}: would replace the input {file}; name another folder")
     entries = sorted(place.iterdir()) if place.is_dir() else [place]
-    foreign = next((entry for entry in entries if not _is_written_by_runs(entry)), None)
+    foreign = next((entry for entry in entries if not _is_named_like_run_output(entry)), None)
     if foreign is not None:
         raise CallerError(
             f"--out {out}: {foreign} was not written by an earlier run; move it, or name another folder"
         )
 
 
-def _is_written_by_runs(entry: Path) -> bool:
+def _is_named_like_run_output(entry: Path) -> bool:
     if entry.is_dir():
         return entry.name == "_temporary"  # what Spark leaves when it is stopped
     is_checksum = entry.name.startswith(".") and entry.suffix == ".crc"
@@ -245,7 +245,7 @@ def check_output_file(file: Path | None, option: str, inputs: list[str]) -> None
         raise CallerError(f"{option} {file}: is an input, which would be lost; name another file")
 
 
-def write_text(file: Path, text: str, option: str) -> str:
+def write_text_and_describe_place(file: Path, text: str, option: str) -> str:
     """Write a text file, which replaces an older one when all of it is there; where it is, and whether its
     folder is new. Like --out, it may lie in a folder that is still to be made."""
     is_new_folder = not file.parent.exists()

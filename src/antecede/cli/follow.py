@@ -15,13 +15,13 @@ from rich.markup import escape
 
 from antecede.cli import logs as o
 from antecede.cli.folders import check_folder_writable
-from antecede.cli.order_runs import READ_OPTIONS, check_message_columns, rewrite_option_errors
+from antecede.cli.order_runs import READ_OPTIONS, check_message_columns, rewrite_option_names_in_errors
 from antecede.cli.output import print_json, print_lines
 from antecede.cli.signals import silence_spark_libraries, silence_tracebacks
 from antecede.cli.status import describe_gaps, describe_status
 from antecede.cli.stream_line import show_stream_progress
 from antecede.core.errors import CallerError
-from antecede.formats.message_files import list_followed_files
+from antecede.formats.message_files import list_followed_files_and_kind
 from antecede.formats.sources import is_empty_folder
 from antecede.kafka_address import KafkaTopics, is_kafka_address, parse_kafka_address
 from antecede.ordering.message_plan import MessageOptions
@@ -78,7 +78,7 @@ class FollowRequest(NamedTuple):
         return [text for text in self.inputs if not is_kafka_address(text)]
 
     @property
-    def source(self) -> str:
+    def source_of_checkpoint(self) -> str:
         """The folder that a checkpoint belongs to; topics may be added, so they are one."""
         return "topics" if self.topics is not None else str(Path(self.inputs[0]).resolve())
 
@@ -91,7 +91,7 @@ class FollowRequest(NamedTuple):
         return parse_kafka_address(addresses[0]) if addresses else None
 
 
-def follow_source(request: FollowRequest, json: bool) -> int:
+def follow_source_and_print_status(request: FollowRequest, json: bool) -> int:
     """Follow a source until someone stops it, or drain it; the exit code."""
     if request.checkpoint is None:
         raise CallerError("--follow needs --checkpoint, a folder that remembers the stream")
@@ -101,7 +101,7 @@ def follow_source(request: FollowRequest, json: bool) -> int:
         raise CallerError(
             "--follow puts tables of messages in order: name their columns, as in --stamp clock"
         )
-    with rewrite_option_errors():
+    with rewrite_option_names_in_errors():
         request.give_up.check_action_and_limits()
         refuse_unstreamable_form(request.columns.get("form"))
     for option, count in (
@@ -116,10 +116,10 @@ def follow_source(request: FollowRequest, json: bool) -> int:
     _wait_for_first_file(request)
     _check_sources(request)
     o.check_pyspark_installed()
-    with rewrite_option_errors():
-        settings = _make_settings(request)
+    with rewrite_option_names_in_errors():
+        settings = _make_stream_settings(request)
     with hold_running_lock(checkpoint):
-        drained = _run_query(request, settings, checkpoint)
+        drained = _run_stream_until_drained_or_stopped(request, settings, checkpoint)
     facts = _read_final_status(checkpoint)
     if drained is not None:
         facts["drained"] = {name: drained[name] for name in ("held", "gaps", "gap_count")}
@@ -136,12 +136,14 @@ def _wait_for_first_file(request: FollowRequest) -> None:
     is_waiting = False
     while not request.is_drain and len(request.inputs) == 1 and is_empty_folder(request.inputs[0]):
         if not is_waiting:
-            _print_note(f"{request.inputs[0]}: is empty; waiting for a first file, which tells the columns")
+            _print_note_to_stderr(
+                f"{request.inputs[0]}: is empty; waiting for a first file, which tells the columns"
+            )
         is_waiting = True
         time.sleep(_LOOK_PAUSE)
 
 
-def _print_note(line: str) -> None:
+def _print_note_to_stderr(line: str) -> None:
     Console(stderr=True).print(escape(line), soft_wrap=True, highlight=False)
 
 
@@ -172,8 +174,8 @@ def _check_sources(request: FollowRequest) -> None:
     if request.topics is not None and len(request.folders) > 1:
         raise CallerError("--follow reads topics behind one folder of history: name one")
     if request.topics is None:
-        list_followed_files(request.inputs, request.format)
-        with rewrite_option_errors():
+        list_followed_files_and_kind(request.inputs, request.format)
+        with rewrite_option_names_in_errors():
             check_message_columns(request.inputs, request.format, request.columns)
 
 
@@ -196,21 +198,21 @@ def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
         raise CallerError(
             f"--out {request.out}: is not empty, and the checkpoint knows nothing of it; name a new folder"
         )
-    if _is_still_running(checkpoint):
+    if _is_running_after_grace_time(checkpoint):
         raise CallerError(
             f"--checkpoint {checkpoint}: its stream is running; stop that first, or name a new checkpoint "
             "and a new output folder"
         )
     source_file = checkpoint / SOURCE_FILE
-    kept = source_file.read_text() if has_begun and source_file.exists() else request.source
-    if kept != request.source:
+    kept = source_file.read_text() if has_begun and source_file.exists() else request.source_of_checkpoint
+    if kept != request.source_of_checkpoint:
         raise CallerError(
-            f"the stream of --checkpoint {checkpoint} began with {kept}, not with {request.source}: name "
-            "that, or a new checkpoint and a new output folder"
+            f"the stream of --checkpoint {checkpoint} began with {kept}, not with "
+            f"{request.source_of_checkpoint}: name that, or a new checkpoint and a new output folder"
         )
 
 
-def _is_still_running(checkpoint: Path) -> bool:
+def _is_running_after_grace_time(checkpoint: Path) -> bool:
     """Whether the stream runs; one that has just ended may take a moment to let go of its checkpoint."""
     end = time.monotonic() + _LETTING_GO
     while is_running(checkpoint):
@@ -231,33 +233,35 @@ def _check_separate_folders(out: Path, checkpoint: Path) -> None:
         raise CallerError(f"--checkpoint {checkpoint}: is inside of --out {out}; name a folder elsewhere")
 
 
-def _run_query(request: FollowRequest, settings: StreamSettings, checkpoint: Path) -> dict[str, Any] | None:
+def _run_stream_until_drained_or_stopped(
+    request: FollowRequest, settings: StreamSettings, checkpoint: Path
+) -> dict[str, Any] | None:
     """Run until all is drained, or until a signal; the micro-batch that is on its way is finished.
 
     Tells what waited before it was put aside.
     """
-    _print_note(
+    _print_note_to_stderr(
         f"{'draining' if request.is_drain else 'following'} {' and '.join(request.inputs)} on Spark, which "
         f"starts now; antecede status {checkpoint} tells how far it is"
     )
     with (
-        ExitStack() as quiet,
-        _open_spark(request) as spark,
-        rewrite_option_errors(),
+        ExitStack() as restore_at_end,
+        _check_brokers_and_open_spark(request) as spark,
+        rewrite_option_names_in_errors(),
         _explain_source_errors(request),
     ):
-        quiet.callback(silence_spark_libraries())
+        restore_at_end.callback(silence_spark_libraries())
         from antecede.spark.streams.follow import run_stream_until_stopped
 
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
         prepare = _choose_batch_preparation(request, checkpoint)
         with (
-            _catch_signals(quiet) as is_stopping,
+            _turn_stop_signals_into_event(restore_at_end) as is_stopping,
             _serve_metrics(request),
             show_stream_progress(checkpoint) as tell,
         ):
             stream = run_stream_until_stopped(
-                lambda: _open_stream(spark, request, settings),
+                lambda: _record_source_and_open_stream(spark, request, settings),
                 settings,
                 trigger,
                 is_stopping.is_set,
@@ -271,7 +275,7 @@ def _run_query(request: FollowRequest, settings: StreamSettings, checkpoint: Pat
         return waiting
 
 
-def _open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
+def _check_brokers_and_open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
     """A session that can read the source; a broker that is not there is told before Spark starts."""
     from antecede.spark.streams.kafka_sink import parse_sink_topic
 
@@ -282,28 +286,28 @@ def _open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
         return o.open_spark(request.master)
     if len(used) > 1 and set(used[0].topics) & set(used[1].topics):
         raise CallerError(f"--to {request.to}: is read by this stream, too; name another topic")
-    from antecede.spark.kafka_connector import make_connector_settings
+    from antecede.spark.kafka_connector import fetch_connector_and_make_settings
     from antecede.spark.streams.kafka import check_some_broker_reachable
 
     for topics in used:
         check_some_broker_reachable(topics)
-    return o.open_spark(request.master, **make_connector_settings())
+    return o.open_spark(request.master, **fetch_connector_and_make_settings())
 
 
-def _open_stream(spark: Any, request: FollowRequest, settings: StreamSettings) -> Any:
+def _record_source_and_open_stream(spark: Any, request: FollowRequest, settings: StreamSettings) -> Any:
     """The rows of the source, which the checkpoint belongs to from now on."""
-    write_file_atomically(settings.checkpoint / SOURCE_FILE, request.source.encode())
+    write_file_atomically(settings.checkpoint / SOURCE_FILE, request.source_of_checkpoint.encode())
     if request.topics is not None and request.is_change_log:
         from antecede.spark.streams.change_stream import open_change_stream
 
         return open_change_stream(spark, request.topics, request.records_per_batch)
     if request.topics is not None:
-        from antecede.spark.streams.kafka import open_topic_stream
+        from antecede.spark.streams.kafka import open_message_stream
 
         history = next(iter(request.folders), None)
         place = (settings.options, settings.checkpoint, history)
         most = (request.files_per_batch, request.records_per_batch)
-        return open_topic_stream(spark, request.topics, *place, *most)
+        return open_message_stream(spark, request.topics, *place, *most)
     from antecede.spark.streams.follow import open_folder_stream
 
     read_options = {name: request.columns[name] for name in READ_OPTIONS if name in request.columns}
@@ -321,9 +325,9 @@ def _choose_horizon(request: FollowRequest) -> int | None:
 def _choose_batch_preparation(request: FollowRequest, checkpoint: Path) -> PrepareBatch | None:
     """What is done with each micro-batch before it is put in order."""
     if request.is_change_log:
-        from antecede.spark.streams.change_stream import link_transactions
+        from antecede.spark.streams.change_stream import link_and_remember_transactions
 
-        return lambda batch, number: link_transactions(batch, number, checkpoint.absolute())
+        return lambda batch, number: link_and_remember_transactions(batch, number, checkpoint.absolute())
     if request.topics is not None:
         return None
     from antecede.spark.streams.source_files import check_files_of_batch
@@ -340,8 +344,8 @@ def _explain_source_errors(request: FollowRequest) -> AbstractContextManager[Non
     return explain_kafka_errors(request.topics)
 
 
-def _make_settings(request: FollowRequest) -> StreamSettings:
-    from antecede.spark.streams.batch import StreamSettings, check_sink_name
+def _make_stream_settings(request: FollowRequest) -> StreamSettings:
+    from antecede.spark.streams.batch import StreamSettings, check_sink_is_known_and_installed
     from antecede.spark.streams.kafka_sink import parse_sink_topic
 
     return StreamSettings(
@@ -353,7 +357,7 @@ def _make_settings(request: FollowRequest) -> StreamSettings:
         buckets=None,
         partitions=None,
         max_held=request.max_held,
-        sink=check_sink_name(request.sink),
+        sink=check_sink_is_known_and_installed(request.sink),
         to=None if request.to is None else parse_sink_topic(request.to),
     )
 
@@ -374,7 +378,7 @@ def _serve_metrics(request: FollowRequest) -> Iterator[None]:
 
 
 @contextmanager
-def _catch_signals(quiet: ExitStack) -> Iterator[threading.Event]:
+def _turn_stop_signals_into_event(restore_at_end: ExitStack) -> Iterator[threading.Event]:
     """SIGTERM and Ctrl-C ask to stop, and do not interrupt; whoever asks again does not want to wait.
 
     Behind a signal, libraries may complain of a Spark that has heard it, too: that is kept quiet.
@@ -388,7 +392,7 @@ def _catch_signals(quiet: ExitStack) -> Iterator[threading.Event]:
 
     def ask_to_stop(number: int, frame: object) -> None:
         if not is_stopping.is_set():
-            quiet.callback(silence_tracebacks())
+            restore_at_end.callback(silence_tracebacks())
         is_stopping.set()
         restore_handlers()
 

@@ -88,14 +88,14 @@ def open_spark(master: str | None, **settings: str) -> Iterator[Any]:
     The settings are those of `get_session`.
     """
     check_pyspark_installed()
-    from antecede.cli.compile_kernels import compile_for_workers
+    from antecede.cli.compile_kernels import compile_missing_kernels_for_workers
     from antecede.spark.running import open_session
 
     address = find_spark_address(master)
     check_spark_answers(address)
     if address.kind != "embedded":
         _print_worker_needs(address.text)
-    compile_for_workers()
+    compile_missing_kernels_for_workers()
     if address.kind != "embedded":
         with open_session(master, **settings) as spark:
             yield spark
@@ -136,7 +136,7 @@ def describe_files(files: list[FileRead], note: str | None = None) -> Iterator[s
         formats = Counter(file.format or "unreadable" for file in files)
         counts = ", ".join(f"{count:,} {name}" for name, count in formats.most_common())
         yield f"{len(files):,} files: {counts}"
-    for file in _select_listed_files(files, LISTED_FILES):
+    for file in _limit_files_faulty_first(files, LISTED_FILES):
         yield f"{'  ' * (len(files) > 1)}{file.name}: {_describe_file(file)}"
     if len(files) > LISTED_FILES:
         yield f"  ... and {len(files) - LISTED_FILES:,} more"
@@ -144,8 +144,11 @@ def describe_files(files: list[FileRead], note: str | None = None) -> Iterator[s
         yield note
 
 
-def _select_listed_files(files: list[FileRead], most: int) -> list[FileRead]:
-    return files if len(files) <= most else sorted(files, key=lambda file: not file.quarantined)[:most]
+def _limit_files_faulty_first(files: list[FileRead], limit: int) -> list[FileRead]:
+    if len(files) <= limit:
+        return files
+    faulty_first = sorted(files, key=lambda file: not file.quarantined)
+    return faulty_first[:limit]
 
 
 def _describe_file(file: FileRead) -> str:
@@ -157,4 +160,4 @@ def _describe_file(file: FileRead) -> str:
 
 def build_files_json(files: list[FileRead]) -> list[dict[str, object]]:
     """The same for programs."""
-    return [file._asdict() for file in _select_listed_files(files, LISTED_FILES_JSON)]
+    return [file._asdict() for file in _limit_files_faulty_first(files, LISTED_FILES_JSON)]

@@ -42,7 +42,7 @@ def node_command(context: typer.Context, config: Config = None) -> None:
     asyncio.run(run_node(read_config(config)))
 
 
-def status_command(config: StatusConfig, json: Json = False) -> None:
+def node_status_command(config: StatusConfig, json: Json = False) -> None:
     """Ask a running node how it is doing: what waits for what, and which peer is silent.
 
     Example: antecede node status --config node.toml
@@ -65,7 +65,7 @@ def status_command(config: StatusConfig, json: Json = False) -> None:
         print_lines(describe_node(status))
 
 
-def ca_command(members: Members, out: Out = Path("certificates"), days: Days = 825) -> None:
+def make_certificates_command(members: Members, out: Out = Path("certificates"), days: Days = 825) -> None:
     """Make a certificate authority and a certificate for each member of a group, for mutual TLS.
 
     An authority that is in the folder already is used again; no file is overwritten. Keep ca.key to yourself;
@@ -75,11 +75,11 @@ def ca_command(members: Members, out: Out = Path("certificates"), days: Days = 8
 
     Exit code: 0, or 2 if a file exists already.
     """
-    from antecede.live.service.authority import make_certificates
+    from antecede.live.service.authority import make_certificates_and_tell_if_authority_is_new
 
-    is_new = make_certificates(out, members, days)
+    is_new = make_certificates_and_tell_if_authority_is_new(out, members, days)
     origin = "a new authority" if is_new else "the authority that was there"
     print_lines([f"{out}: {', '.join(members)}, certified for {days} days by {origin} (ca.pem)"])
 
 
-SUBCOMMANDS = {"status": status_command, "ca": ca_command}
+SUBCOMMANDS = {"status": node_status_command, "ca": make_certificates_command}

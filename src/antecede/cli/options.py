@@ -62,7 +62,7 @@ CampaignSize = Annotated[
 ]
 
 
-def parse_options(texts: list[str]) -> dict[str, Any]:
+def parse_protocol_options(texts: list[str]) -> dict[str, Any]:
     """Options of a protocol, such as k=16 or pipelined=true."""
     options = {}
     for text in texts:

@@ -9,7 +9,7 @@ import typer
 from antecede.cli import logs as o
 from antecede.cli.engine import EngineOption, Master, choose_engine
 from antecede.cli.folders import Overwrite, open_output_folder
-from antecede.cli.follow import FollowRequest, follow_source
+from antecede.cli.follow import FollowRequest, follow_source_and_print_status
 from antecede.cli.order_runs import TABLES, OrderRequest, check_order_request, run_order
 from antecede.cli.order_words import build_order_json, describe_order
 from antecede.cli.output import Json, print_json, print_lines
@@ -164,7 +164,7 @@ def order_command(
         "members": None if members is None else [name.strip() for name in members.split(",")],
     }
     columns = {name: column for name, column in columns.items() if column is not None}
-    if not columns and _is_change_log(inputs, format):
+    if not columns and _is_debezium_change_log(inputs, format):
         columns, format = dict(CHANGE_COLUMNS), "debezium"
     settings = o.make_log_settings(regex, delimiter, field, kind)
     if columns and settings != Settings():
@@ -190,7 +190,7 @@ def order_command(
             to,
             records_per_batch,
         )
-        raise typer.Exit(follow_source(wish, json))
+        raise typer.Exit(follow_source_and_print_status(wish, json))
     stream_options = (checkpoint, after_seconds, after_rows, after_bytes, horizon, metrics_port, max_held)
     if (
         drain
@@ -218,7 +218,7 @@ def order_command(
     raise typer.Exit(0 if run.is_clean else 1)
 
 
-def _is_change_log(inputs: list[str], format: str | None) -> bool:
+def _is_debezium_change_log(inputs: list[str], format: str | None) -> bool:
     """Whether these are changes of a database, as Debezium writes them."""
     if format is not None or any(map(is_kafka_address, inputs)):
         return format == "debezium"

@@ -56,7 +56,7 @@ class OrderRequest(NamedTuple):
         return bool(self.columns) or is_packet_table(self.inputs)
 
     @property
-    def read_options(self) -> dict[str, Any]:
+    def options_for_reading(self) -> dict[str, Any]:
         return {name: self.columns[name] for name in READ_OPTIONS if name in self.columns}
 
 
@@ -84,7 +84,7 @@ def check_order_request(request: OrderRequest) -> None:
     if not request.is_message_table:
         o.check_log_options(request.format, request.settings, request.staging)
         return
-    with rewrite_option_errors():
+    with rewrite_option_names_in_errors():
         check_message_columns(request.inputs, request.format, request.columns)
 
 
@@ -95,7 +95,7 @@ def check_message_columns(inputs: list[str], format: str | None, options: dict[s
     from antecede.formats.text_lines import split_file_into_ranges
     from antecede.ordering.forms import FORMS, join_form_names
     from antecede.ordering.message_plan import NO_COLUMNS, make_missing_column_error
-    from antecede.ordering.text_tables import make_text_question
+    from antecede.ordering.text_tables import make_text_question_and_read_csv_header
 
     form = options.get("form")
     if form is not None and form not in FORMS:
@@ -107,7 +107,7 @@ def check_message_columns(inputs: list[str], format: str | None, options: dict[s
         names = list_parquet_columns(files)
     elif kind == "csv":
         ranges = [part for number, file in enumerate(files) for part in split_file_into_ranges(number, file)]
-        header = make_text_question(kind, files, ranges).header
+        header = make_text_question_and_read_csv_header(kind, files, ranges).header
         names = header.names if header is not None else []
     for option, column in options.items():
         if names and option not in NO_COLUMNS and column not in names:
@@ -116,7 +116,7 @@ def check_message_columns(inputs: list[str], format: str | None, options: dict[s
 
 def run_order(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     """Put the rows in order and write the tables; an error if a row is missing or is there twice."""
-    run_engine = _run_locally if engine.name == "local" else _run_on_spark
+    run_engine = _order_locally if engine.name == "local" else _order_on_spark
     run = run_engine(engine, request, output)
     rows = run.counts["input"]
     if sum(run.counts[name] for name in TABLES) != rows:
@@ -129,7 +129,7 @@ def run_order(engine: Engine, request: OrderRequest, output: OutputFolder) -> Or
 
 
 @contextmanager
-def rewrite_option_errors() -> Iterator[None]:
+def rewrite_option_names_in_errors() -> Iterator[None]:
     """Errors of `antecede.order`, with options as the command line has them."""
     try:
         yield
@@ -144,7 +144,9 @@ def _format_name_as_option(match: re.Match[str]) -> str:
     return f"{option} " if has_value else option
 
 
-def _count_rows_and_describe_logs(logs: Logs | SparkLogs) -> tuple[int, list[str], dict[str, Any]]:
+def _describe_logs_as_row_count_lines_and_facts(
+    logs: Logs | SparkLogs,
+) -> tuple[int, list[str], dict[str, Any]]:
     """How many rows logs have, and what is said of them to people and to programs."""
     rows = sum(file.events + file.quarantined for file in logs.files)
     lines = list(o.describe_files(logs.files, logs.note))
@@ -153,23 +155,27 @@ def _count_rows_and_describe_logs(logs: Logs | SparkLogs) -> tuple[int, list[str
     return rows, lines, facts
 
 
-def _describe_messages(
-    kind: str, files: int, rows: int, notes: tuple[str, ...]
+def _describe_message_table_as_lines_and_facts(
+    kind: str, file_count: int, row_count: int, notes: tuple[str, ...]
 ) -> tuple[list[str], dict[str, Any]]:
-    lines = [f"a table of messages: {kind}, {pluralize(rows, 'row')}"]
-    facts: dict[str, Any] = {"files": [{"format": kind, "files": files}], "note": None, "notes": [*notes]}
+    lines = [f"a table of messages: {kind}, {pluralize(row_count, 'row')}"]
+    facts: dict[str, Any] = {
+        "files": [{"format": kind, "files": file_count}],
+        "note": None,
+        "notes": [*notes],
+    }
     facts["renamed"] = {}
     return lines, facts
 
 
-def _read_first_quarantined_rows(place: str, names: dict[str, str]) -> list[dict[str, Any]]:
+def _read_first_quarantined_rows(place: str, added_column_names: dict[str, str]) -> list[dict[str, Any]]:
     """The first rows of a written quarantine by file and line, read piece by piece: it may be large."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
     if "://" in place:
         return []
-    columns = {name: ds.field(names.get(name, name)) for name in ("file", "line", "reason")}
+    columns = {name: ds.field(added_column_names.get(name, name)) for name in ("file", "line", "reason")}
     by_place = [("file", "ascending"), ("line", "ascending")]
     first = None
     for batch in ds.dataset(place, format="parquet").to_batches(columns=columns):
@@ -179,7 +185,7 @@ def _read_first_quarantined_rows(place: str, names: dict[str, str]) -> list[dict
     return [] if first is None else first.to_pylist()
 
 
-def _run_locally(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
+def _order_locally(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     if request.is_message_table:
         return _order_message_table_locally(engine, request, output)
     return _order_logs_locally(engine, request, output)
@@ -191,10 +197,10 @@ def _order_message_table_locally(engine: Engine, request: OrderRequest, output: 
     from antecede.ordering.message_plan import MessageOptions
 
     with show_activity("reading"):
-        table = read_message_files(request.inputs, request.format, **request.read_options)
+        table = read_message_files(request.inputs, request.format, **request.options_for_reading)
     rows = len(table.rows) + len(table.unreadable)
-    lines, facts = _describe_messages(table.kind, len(table.files), rows, table.notes)
-    with show_activity("ordering"), rewrite_option_errors():
+    lines, facts = _describe_message_table_as_lines_and_facts(table.kind, len(table.files), rows, table.notes)
+    with show_activity("ordering"), rewrite_option_names_in_errors():
         outcome = order_messages(table.rows, MessageOptions(**request.columns), table.row_origins)
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
@@ -216,7 +222,7 @@ def _order_logs_locally(engine: Engine, request: OrderRequest, output: OutputFol
 
     with show_activity("reading"):
         logs = read_logs(request.inputs, request.format, request.settings)
-        rows, lines, facts = _count_rows_and_describe_logs(logs)
+        rows, lines, facts = _describe_logs_as_row_count_lines_and_facts(logs)
     with show_activity("ordering"):
         outcome = order_events(logs.events)
         quarantine = pa.concat_tables([outcome.quarantine, logs.quarantine], promote_options="default")
@@ -229,8 +235,8 @@ def _write_tables_locally(
     output: OutputFolder,
     tables: dict[str, pa.Table],
     gaps: pa.Table,
-    rows: int,
-    names: dict[str, str],
+    input_rows: int,
+    added_column_names: dict[str, str],
     lines: list[str],
     facts: dict[str, Any],
 ) -> OrderRun:
@@ -240,11 +246,11 @@ def _write_tables_locally(
     counts = {part: tables[name].num_rows for part, name in TABLES.items()}
     sorted_gaps = gaps.sort_by(list_gap_sort_keys(gaps.column_names))
     first = sorted_gaps.slice(0, LISTED_GAPS).to_pylist()
-    refused = _read_first_quarantined_rows(places["quarantine"], names)
-    return OrderRun(engine, {"input": rows, **counts}, first, len(gaps), refused, places, lines, facts)
+    refused = _read_first_quarantined_rows(places["quarantine"], added_column_names)
+    return OrderRun(engine, {"input": input_rows, **counts}, first, len(gaps), refused, places, lines, facts)
 
 
-def _run_on_spark(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
+def _order_on_spark(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     with o.open_spark(request.master) as spark:
         if request.is_message_table:
             return _order_message_table_on_spark(engine, spark, request, output)
@@ -256,15 +262,15 @@ def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest, outp
 
     inputs, format, settings = request.inputs, request.format, request.settings
     with o.read_logs_on_spark(spark, inputs, format, settings, request.staging) as logs:
-        rows, lines, facts = _count_rows_and_describe_logs(logs)
+        rows, lines, facts = _describe_logs_as_row_count_lines_and_facts(logs)
         outcome = plan_event_order(logs.events)
 
-        def add_unreadable(quarantine: Any) -> Any:
+        def add_unreadable_rows(quarantine: Any) -> Any:
             return quarantine.unionByName(logs.quarantine, allowMissingColumns=True)
 
         events = sum(file.events for file in logs.files)
-        return _write_tables_on_spark(
-            engine, output, outcome, (rows, events), add_unreadable, outcome.names, lines, facts
+        return _execute_plan_and_write_tables(
+            engine, output, outcome, (rows, events), add_unreadable_rows, outcome.names, lines, facts
         )
 
 
@@ -276,38 +282,40 @@ def _order_message_table_on_spark(
     from antecede.spark.reading.message_tables import read_message_files
 
     with show_spark_stages(spark, "reading"):
-        table = read_message_files(spark, request.inputs, request.format, **request.read_options)
-        good, bad = table.count_rows()
-    lines, facts = _describe_messages(table.kind, len(table.files), good + bad, table.notes)
-    with rewrite_option_errors():
+        table = read_message_files(spark, request.inputs, request.format, **request.options_for_reading)
+        good, bad = table.count_readable_and_unreadable_rows()
+    lines, facts = _describe_message_table_as_lines_and_facts(
+        table.kind, len(table.files), good + bad, table.notes
+    )
+    with rewrite_option_names_in_errors():
         outcome = plan_message_order(table.rows, MessageOptions(**request.columns))
-    names = outcome.names | table.names
+    names = outcome.names | table.quarantine_column_names
     lines += describe_renamed_columns(names)
     facts["renamed"] = list_renamed_columns(names)
-    return _write_tables_on_spark(
-        engine, output, outcome, (good + bad, good), table.add_unreadable, names, lines, facts
+    return _execute_plan_and_write_tables(
+        engine, output, outcome, (good + bad, good), table.add_unreadable_rows, names, lines, facts
     )
 
 
-def _write_tables_on_spark(
+def _execute_plan_and_write_tables(
     engine: Engine,
     output: OutputFolder,
-    outcome: OutcomePlan,
-    rows: tuple[int, int],
-    add_unreadable: Any,
-    names: dict[str, str],
+    plan: OutcomePlan,
+    total_and_readable_rows: tuple[int, int],
+    add_unreadable_rows: Any,
+    added_column_names: dict[str, str],
     lines: list[str],
     facts: dict[str, Any],
 ) -> OrderRun:
     from antecede.spark.ordering.write_outcome import write_outcome
 
-    total, readable = rows
-    with show_spark_stages(outcome.rows.sparkSession, "ordering"):
+    total, readable = total_and_readable_rows
+    with show_spark_stages(plan.rows.sparkSession, "ordering"):
         written = write_outcome(
-            outcome, readable, total - readable, add_unreadable, output.write_spark_table, LISTED_GAPS
+            plan, readable, total - readable, add_unreadable_rows, output.write_spark_table, LISTED_GAPS
         )
     counts = {"input": total, **written.counts}
     facts["notes"] += written.notes
     places = written.places
-    refused = _read_first_quarantined_rows(places["quarantine"], names)
+    refused = _read_first_quarantined_rows(places["quarantine"], added_column_names)
     return OrderRun(engine, counts, written.gaps, written.gap_count, refused, places, lines, facts)

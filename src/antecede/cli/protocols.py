@@ -86,13 +86,19 @@ def _print_protocol_table(all_facts: list[Facts]) -> None:
         table.add_column("numbers in a stamp, for n processes")
     for facts in all_facts:
         delays = "no" if facts.delay_optimal else "yes" if facts.exact else "-"
-        cells = [facts.name, facts.order, _describe_receivers(facts), delays, escape(facts.title)]
+        cells = [
+            facts.name,
+            facts.order,
+            _describe_allowed_receiver_counts(facts),
+            delays,
+            escape(facts.title),
+        ]
         table.add_row(*cells, *([escape(facts.stamp)] if is_wide else []))
     console.print(table)
     print_lines(["", "antecede protocols NAME tells all of one: costs, options, errata, how to use it"])
 
 
-def _describe_receivers(facts: Facts) -> str:
+def _describe_allowed_receiver_counts(facts: Facts) -> str:
     words = {"one": facts.unicast, "some": facts.multicast, "all": facts.broadcast}
     return ", ".join(word for word, is_allowed in words.items() if is_allowed)
 
@@ -103,7 +109,7 @@ def _describe_protocol(facts: Facts, errata: list[Erratum]) -> Iterator[str]:
 
     yield f"[bold]{facts.name}[/]: {escape(facts.title)} ({escape(facts.paper)})"
     yield f"[bold]guarantee[/]: {describe_guarantee(facts)}"
-    yield f"[bold]sends to[/]: {_describe_receivers(facts)}"
+    yield f"[bold]sends to[/]: {_describe_allowed_receiver_counts(facts)}"
     yield f"[bold]costs[/]: numbers in a stamp, for n processes: {escape(facts.stamp)}"
     for option, meaning in facts.options.items():
         yield f"[bold]option[/] {option}: {escape(meaning)}"
@@ -125,7 +131,7 @@ def describe_guarantee(facts: Facts) -> str:
     return promise
 
 
-def choose_required_options(facts: Facts) -> dict[str, Any]:
+def choose_example_values_of_required_options(facts: Facts) -> dict[str, Any]:
     """The options that a protocol cannot do without, for a group of three."""
     if facts.monitor:
         return {next(iter(facts.options)): EXAMPLE_GROUP[0]}
@@ -136,6 +142,6 @@ def format_example_call(facts: Facts) -> str:
     """A line of Python that makes an endpoint of this protocol."""
     group = ", ".join(f'"{name}"' for name in EXAMPLE_GROUP)
     options = ""
-    for option, value in choose_required_options(facts).items():
+    for option, value in choose_example_values_of_required_options(facts).items():
         options += f', {option}="{value}"' if isinstance(value, str) else f", {option}={value}"
     return f'antecede.endpoint("{facts.name}", process="{EXAMPLE_GROUP[0]}", group=[{group}]{options})'

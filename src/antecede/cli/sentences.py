@@ -11,7 +11,7 @@ SHOWN_SENTENCES = 3
 """Findings of a kind, or rows in quarantine, that are told on the screen."""
 
 
-def escape_text(text: str) -> str:
+def escape_line_for_rich(text: str) -> str:
     """Text from a log for rich, which takes brackets for markup."""
     from rich.markup import escape
 
@@ -21,12 +21,12 @@ def escape_text(text: str) -> str:
 def format_first_sentences(sentences: list[str], total: int) -> Iterator[str]:
     """A line for each sentence, and one for those of the `total` that are left out."""
     for sentence in sentences:
-        yield f"  {escape_text(sentence)}"
+        yield f"  {escape_line_for_rich(sentence)}"
     if total > len(sentences):
         yield f"  [dim]... and {total - len(sentences):,} more[/]"
 
 
-def format_quarantined_rows(rows: list[dict[str, Any]], total: int) -> Iterator[str]:
+def format_first_quarantined_rows(rows: list[dict[str, Any]], total: int) -> Iterator[str]:
     """The first of so many rows in quarantine: where each was read, and the reason."""
     sentences = [_describe_quarantined_row(row) for row in rows[:SHOWN_SENTENCES]]
     yield from format_first_sentences(sentences, total)

@@ -20,7 +20,7 @@ SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 AGAIN = "stopped at once: antecede doctor names what is left in temporary folders\n"
 
 
-class _Stop:
+class _StopSignalHandler:
     """The signal that came first, if any did."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ def handle_stop_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread hears signals
         return
-    stop = _Stop()
+    stop = _StopSignalHandler()
     before = {number: signal.signal(number, stop) for number in SIGNALS}
     try:
         yield
@@ -62,10 +62,10 @@ def handle_stop_signals() -> Iterator[None]:
         sys.exit(128 + stop.signal)
 
 
-def exit_silently_when_stopped() -> None:
+def suppress_stop_message() -> None:
     """For a command that only shows something until it is stopped: then there is nothing to say."""
     stop = signal.getsignal(signal.SIGINT)
-    if isinstance(stop, _Stop):
+    if isinstance(stop, _StopSignalHandler):
         stop.is_silent = True
 
 
@@ -81,7 +81,7 @@ def silence_tracebacks() -> Callable[[], None]:
         restore_libraries()
         threading.excepthook, sys.unraisablehook = in_thread, unraisable
 
-    threading.excepthook = sys.unraisablehook = _print_no_error
+    threading.excepthook = sys.unraisablehook = _ignore_error_report
     return restore_tracebacks
 
 
@@ -96,9 +96,9 @@ def silence_spark_libraries() -> Callable[[], None]:
 
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
-    socketserver.BaseServer.handle_error = _print_no_error  # type: ignore[method-assign, assignment]
+    socketserver.BaseServer.handle_error = _ignore_error_report  # type: ignore[method-assign, assignment]
     return lambda: logging.disable(level)
 
 
-def _print_no_error(*complaint: Any) -> None:
+def _ignore_error_report(*report: Any) -> None:
     pass

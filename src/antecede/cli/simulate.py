@@ -10,11 +10,11 @@ import typer
 from rich.console import Console
 
 from antecede.cli import options as o
-from antecede.cli.campaign import run_campaign
+from antecede.cli.campaign import run_and_print_campaign
 from antecede.cli.folders import PART_PREFIX, claim_folder, explain_write_errors
 from antecede.cli.output import Json
 from antecede.cli.tables import describe_run_outcome, make_costs_table
-from antecede.cli.work import Work
+from antecede.cli.work import WorkProgress
 from antecede.core.errors import CallerError
 from antecede.report.spacetime import render_diagram
 from antecede.scratch import make_scratch_folder
@@ -64,7 +64,7 @@ def simulate_command(
         raise CallerError("--json is for programs and --show for people: give one of them")
     if campaign is not None:
         _check_campaign_options(context)
-        raise typer.Exit(run_campaign(campaign, seed, protocol, json))
+        raise typer.Exit(run_and_print_campaign(campaign, seed, protocol, json))
     faults = {
         "fifo": fifo or None, "loss": loss, "duplicate": duplicate, "partitions": partitions,
         "partition_time": partition_time, "crashes": crashes, "down_time": down_time,
@@ -73,12 +73,12 @@ def simulate_command(
         {
             "protocol": protocol or "matrix", "processes": processes, "workload": workload, "rate": rate,
             "messages": messages, "fanout": fanout, "network": o.load_network(network, faults), "seed": seed,
-            "options": o.parse_options(option or []),
+            "options": o.parse_protocol_options(option or []),
         }
     )  # fmt: skip
     if show and plan.messages > DRAWN:
         raise CallerError(f"--show draws at most {DRAWN} messages: add --messages 20")
-    run, events = _run_plan(plan, out, show)
+    run, events = _simulate_and_collect_shown_events(plan, out, show)
     if json:
         sys.stdout.write(msgspec.json.encode(run).decode() + "\n")
     else:
@@ -86,41 +86,42 @@ def simulate_command(
     raise typer.Exit(1 if run.broken else 0)
 
 
-def _run_plan(
+def _simulate_and_collect_shown_events(
     plan: Plan,
     out: Path | None,
     show: bool,
 ) -> tuple[Run, list[dict[str, Any]]]:
     """The run, and its events if they are to be shown."""
     kept = TableCollector(EVENTS)
-    with Work("messages", plan.messages) as work:
+    with WorkProgress("messages", plan.messages) as work:
         if out is None and not show:
-            return simulate(plan, progress=work.set_done_count), []
+            return simulate(plan, progress=work.show_done_count), []
         if out is None:
-            return _run_with_trace(plan, kept, TableCollector(MESSAGES), work), kept.build_table().to_pylist()
-        run = _run_into_folder(plan, out, kept if show else None, work)
+            run = _simulate_with_trace(plan, kept, TableCollector(MESSAGES), work)
+        else:
+            run = _simulate_into_folder(plan, out, kept if show else None, work)
         return run, kept.build_table().to_pylist()
 
 
-def _run_with_trace(
+def _simulate_with_trace(
     plan: Plan,
-    events: Sink,
-    messages: Sink,
-    work: Work,
+    event_sink: Sink,
+    message_sink: Sink,
+    work: WorkProgress,
 ) -> Run:
     execution = f"{plan.protocol}-{plan.workload}-{plan.seed}"
     return simulate(
         plan,
-        lambda queue, names: RunTrace(queue, execution, names, events, messages),
-        progress=work.set_done_count,
+        lambda queue, names: RunTrace(queue, execution, names, event_sink, message_sink),
+        progress=work.show_done_count,
     )
 
 
-def _run_into_folder(
+def _simulate_into_folder(
     plan: Plan,
     out: Path,
-    collector: TableCollector | None,
-    work: Work,
+    event_collector: TableCollector | None,
+    work: WorkProgress,
 ) -> Run:
     """The run with its files, which take the place of older ones when all is done and not before."""
     option = f"--out {out}"
@@ -128,26 +129,26 @@ def _run_into_folder(
         if taken := [name for name in FILES if (out / name).is_dir()]:
             raise CallerError(f"{option}: there is a folder {taken[0]}; name another folder")
         with make_scratch_folder(str(out), PART_PREFIX) as part:
-            run = _run_and_write_files(plan, Path(part), collector, work)
+            run = _simulate_and_write_files(plan, Path(part), event_collector, work)
             for name in FILES:
                 os.replace(Path(part) / name, out / name)
     return run
 
 
-def _run_and_write_files(
+def _simulate_and_write_files(
     plan: Plan,
     folder: Path,
-    collector: TableCollector | None,
-    work: Work,
+    event_collector: TableCollector | None,
+    work: WorkProgress,
 ) -> Run:
     events, messages = ParquetSink(EVENTS, folder / FILES[0]), ParquetSink(MESSAGES, folder / FILES[1])
 
-    def write_to_both(block: Any) -> None:
-        events(block)
-        if collector is not None:
-            collector(block)
+    def write_to_file_and_collector(event_block: Any) -> None:
+        events(event_block)
+        if event_collector is not None:
+            event_collector(event_block)
 
-    run = _run_with_trace(plan, write_to_both, messages, work)
+    run = _simulate_with_trace(plan, write_to_file_and_collector, messages, work)
     events.close()
     messages.close()
     (folder / FILES[2]).write_bytes(msgspec.json.format(msgspec.json.encode(run)) + b"\n")

@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from antecede.cli.output import Json, print_json, print_lines
-from antecede.cli.signals import exit_silently_when_stopped
+from antecede.cli.signals import suppress_stop_message
 from antecede.report.text import format_visible_line, pluralize
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.running import is_running
@@ -32,8 +32,8 @@ def status_command(checkpoint: Checkpoint, json: Json = False, watch: Watch = Fa
     Exit code: 0 if nothing is held, 1 if something is, 2 for wrong usage.
     """
     if watch:
-        exit_silently_when_stopped()
-    facts = _print_status(checkpoint, json)
+        suppress_stop_message()
+    facts = _read_and_print_status(checkpoint, json)
     while watch:
         time.sleep(_PAUSE)
         mark = read_newest_mark(checkpoint)
@@ -41,11 +41,11 @@ def status_command(checkpoint: Checkpoint, json: Json = False, watch: Watch = Fa
         if step not in (None, (facts["batch"], facts["tick"])) or facts["running"] != is_running(checkpoint):
             if not json:
                 print_lines([""])
-            facts = _print_status(checkpoint, json)
+            facts = _read_and_print_status(checkpoint, json)
     raise typer.Exit(1 if facts["held"] else 0)
 
 
-def _print_status(checkpoint: Path, json: bool) -> dict[str, Any]:
+def _read_and_print_status(checkpoint: Path, json: bool) -> dict[str, Any]:
     running = is_running(checkpoint)
     is_new = running is not None and read_newest_mark(checkpoint) is None
     facts = {"running": running} | (build_empty_status() if is_new else read_status(checkpoint))
@@ -69,13 +69,13 @@ def describe_status(facts: dict[str, Any]) -> Iterator[str]:
     speed = ""
     if facts["rows_per_second"] is not None:
         speed = f", in {facts['took'] / 1000:,.1f} s: {facts['rows_per_second']:,} rows/s"
-    yield f"batch {facts['batch']:,} at {_format_time(facts['time'])}{speed}"
+    yield f"batch {facts['batch']:,} at {_format_utc_time(facts['time'])}{speed}"
     for title, name in (("in all", "totals"), ("last batch", "last")):
         yield f"{title}: {_describe_counts(facts[name])}"
     if not facts["held"]:
         yield "[bold green]nothing is held[/]"
         return
-    since = _format_time(facts["held_since"])
+    since = _format_utc_time(facts["held_since"])
     size = f"about {facts['held_bytes']:,} bytes"
     yield f"[bold yellow]{pluralize(facts['held'], 'row')} held[/], {size}, the oldest since {since}"
     yield from describe_gaps(facts)
@@ -105,5 +105,5 @@ def _describe_counts(counts: dict[str, int]) -> str:
     return f"{pluralize(counts['input'], 'row')}, {', '.join(parts)}"
 
 
-def _format_time(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+def _format_utc_time(unix_milliseconds: int) -> str:
+    return datetime.fromtimestamp(unix_milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -30,12 +30,12 @@ class StreamLine:
         if mark is None or mark == self._told:
             return
         if self._console.is_terminal:
-            self._print_batch(mark)
+            self._show_and_remember_batch(mark)
         elif time.monotonic() - self._last_line > PATIENCE:
             self._last_line = time.monotonic()
-            self._print_batch(mark)
+            self._show_and_remember_batch(mark)
 
-    def _print_batch(self, mark: Mark) -> None:
+    def _show_and_remember_batch(self, mark: Mark) -> None:
         self._told = mark
         line = describe_batch_progress(compute_mark_figures(mark))
         if self._console.is_terminal:

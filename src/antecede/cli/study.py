@@ -17,7 +17,7 @@ from antecede.cli.engine import Engine, EngineOption, Master
 from antecede.cli.folders import claim_folder, format_written_paths
 from antecede.cli.logs import open_spark
 from antecede.cli.output import Json, print_json, print_lines
-from antecede.cli.work import Work
+from antecede.cli.work import WorkProgress
 from antecede.core.errors import CallerError, SetupError
 from antecede.report.text import pluralize
 
@@ -65,16 +65,16 @@ def study_command(
     """
     from antecede.study.registry import list_studies
 
-    checked_scale = _check_scale(scale)
+    checked_scale = _parse_scale(scale)
     studies = list_studies(name)
     chosen = _choose_engine(engine, master)
     folders = [os.path.join(out, study.name) if name == "all" else out for study in studies]
     runs = []
     with claim_folder(Path(out).absolute(), f"--out {out}"):
         _check_all_studies(studies, folders, checked_scale)
-        with _open_engine(chosen, master) as spread:
+        with _open_cell_runner(chosen, master) as spread:
             for study, folder in zip(studies, folders, strict=True):
-                runs.append(_run_study(study, folder, checked_scale, spread))
+                runs.append(_run_study_with_progress(study, folder, checked_scale, spread))
     if json:
         print_json([_build_study_json(run) for run in runs])
     else:
@@ -84,7 +84,7 @@ def study_command(
     raise typer.Exit(1 if any(run.finished.failures for run in runs) else 0)
 
 
-def _check_scale(scale: str) -> Scale:
+def _parse_scale(scale: str) -> Scale:
     from antecede.study.experiment import SCALES
 
     for known in SCALES:
@@ -107,7 +107,7 @@ def _choose_engine(wanted: str, master: str | None) -> Engine:
 
 
 @contextmanager
-def _open_engine(engine: Engine, master: str | None) -> Iterator[Spread]:
+def _open_cell_runner(engine: Engine, master: str | None) -> Iterator[Spread]:
     if engine.name == "local":
         from antecede.study.running import run_cells_in_process
 
@@ -121,35 +121,35 @@ def _open_engine(engine: Engine, master: str | None) -> Iterator[Spread]:
 
 def _check_all_studies(studies: list[Study], folders: list[str], scale: Scale) -> None:
     """Refuse before the first study is run what would be refused at the last."""
-    from antecede.study.result import prepare_study
+    from antecede.study.result import check_study_and_open_folder
 
     try:
         for study, folder in zip(studies, folders, strict=True):
-            prepare_study(study, folder, scale)
+            check_study_and_open_folder(study, folder, scale)
     except ModuleNotFoundError as error:  # what draws the charts is not there
         raise SetupError(str(error)) from None
 
 
-def _run_study(study: Study, folder: str, scale: Scale, spread: Spread) -> StudyRun:
+def _run_study_with_progress(study: Study, folder: str, scale: Scale, spread: Spread) -> StudyRun:
     from antecede.study.result import run_study
 
     def spread_with_progress(cells: Sequence[Cell], work: CellWork) -> None:
-        with Work(study.name, len(cells)) as bar, _show_finished_cells(work, bar):
+        with WorkProgress(study.name, len(cells)) as bar, _show_finished_cell_count(work, bar):
             spread(cells, work)
 
     return run_study(study, folder, scale, spread_with_progress)
 
 
 @contextmanager
-def _show_finished_cells(work: CellWork, bar: Work) -> Iterator[None]:
+def _show_finished_cell_count(work: CellWork, bar: WorkProgress) -> Iterator[None]:
     """Show how many cells are finished while the block runs: each leaves a file when it is."""
     before, over = work.store.count_results(), Event()
 
-    def update_bar() -> None:
+    def update_bar_until_over() -> None:
         while not over.wait(LOOK_EVERY):
-            bar.set_done_count(work.store.count_results() - before)
+            bar.show_done_count(work.store.count_results() - before)
 
-    thread = Thread(target=update_bar, daemon=True)
+    thread = Thread(target=update_bar_until_over, daemon=True)
     thread.start()
     try:
         yield

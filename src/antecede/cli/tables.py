@@ -30,32 +30,34 @@ def _format_costs(run: Run) -> dict[str, str]:
         "messages": f"{costs.messages:,}",
         "deliveries": f"{costs.deliveries:,}",
         "packets": f"{costs.packets:,}",
-        "control bytes on a message": _format_figure(costs.control_bytes),
-        "control entries on a message": _format_figure(costs.entries),
+        "control bytes on a message": _format_mean_and_99th_percentile(costs.control_bytes),
+        "control entries on a message": _format_mean_and_99th_percentile(costs.entries),
         "extra packets per message": f"{costs.extras:.2f}",
         "acks, releases per message": f"{costs.acks:.2f}",
         "bytes of these per message": f"{costs.control_packet_bytes:.1f}",
-        "application waited to send, ms": _format_figure(costs.blocked),
-        "kept back by the sender, ms": _format_figure(costs.held_back),
-        "waited after arrival, ms": _format_figure(costs.wait),
-        "  of that needlessly, ms": _format_figure(costs.needless),
+        "application waited to send, ms": _format_mean_and_99th_percentile(costs.blocked),
+        "kept back by the sender, ms": _format_mean_and_99th_percentile(costs.held_back),
+        "waited after arrival, ms": _format_mean_and_99th_percentile(costs.wait),
+        "  of that needlessly, ms": _format_mean_and_99th_percentile(costs.needless),
         "deliveries that waited": f"{costs.waited:,}",
         "  some of it needlessly": f"{costs.waited_needlessly:,}",
-        "from send to delivery, ms": _format_figure(costs.latency),
+        "from send to delivery, ms": _format_mean_and_99th_percentile(costs.latency),
         "whole run, ms": f"{run.time:,.0f}",
         "most held at one receiver": f"{costs.peak_held:,}",
-        "early, late, out of turn": _color_if_bad(order, verdict.early + verdict.late + verdict.out_of_turn),
-        "stuck, lost, twice": _color_if_bad(wrong, verdict.stuck + verdict.lost + verdict.duplicated),
+        "early, late, out of turn": _color_red_or_green(
+            order, verdict.early + verdict.late + verdict.out_of_turn
+        ),
+        "stuck, lost, twice": _color_red_or_green(wrong, verdict.stuck + verdict.lost + verdict.duplicated),
     }
 
 
-def _format_figure(figure: CostFigure) -> str:
+def _format_mean_and_99th_percentile(figure: CostFigure) -> str:
     return ", ".join(
         f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" for value in (figure.mean, figure.p99)
     )
 
 
-def _color_if_bad(text: str, bad_count: int) -> str:
+def _color_red_or_green(text: str, bad_count: int) -> str:
     return f"[red]{text}[/]" if bad_count else f"[green]{text}[/]"
 
 
@@ -102,4 +104,4 @@ def _format_campaign_row(row: ProtocolTotals) -> Iterator[str]:
     yield from (f"{row.faults[name]:,}" for name in FAULTS[:4])
     yield f"{sum(row.faults[name] for name in FAULTS[4:]):,}"
     for name in ("early", "late", "out_of_turn", "stuck", "lost", "duplicated"):
-        yield _color_if_bad(f"{row.wrongs[name]:,}", row.wrongs[name])
+        yield _color_red_or_green(f"{row.wrongs[name]:,}", row.wrongs[name])

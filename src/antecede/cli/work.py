@@ -10,7 +10,7 @@ PATIENCE = 10.0
 """Seconds between two lines where there is no terminal."""
 
 
-class Work:
+class WorkProgress:
     """Say `advance` as things get done; what is quick shows nothing. Goes to the error output."""
 
     def __init__(self, what: str, total: int) -> None:
@@ -21,7 +21,7 @@ class Work:
         self.task = self.bar.add_task(what, total=total)
         self.last_line = time.monotonic()
 
-    def __enter__(self) -> "Work":
+    def __enter__(self) -> "WorkProgress":
         if self.console.is_terminal:
             self.bar.start()
         return self
@@ -32,14 +32,14 @@ class Work:
         if self.console.is_terminal:
             self.bar.stop()
 
-    def advance(self, number: int) -> None:
+    def advance(self, newly_done: int) -> None:
         """So many more are done."""
-        self.set_done_count(self.done + number)
+        self.show_done_count(self.done + newly_done)
 
-    def set_done_count(self, number: int) -> None:
+    def show_done_count(self, done: int) -> None:
         """So many are done."""
-        self.done = number
-        self.bar.update(self.task, completed=number)
+        self.done = done
+        self.bar.update(self.task, completed=done)
         if not self.console.is_terminal and time.monotonic() - self.last_line > PATIENCE:
             self.last_line = time.monotonic()
-            self.console.print(f"{self.what}: {number:,} of {self.total:,}", highlight=False)
+            self.console.print(f"{self.what}: {done:,} of {self.total:,}", highlight=False)

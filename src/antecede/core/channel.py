@@ -65,7 +65,9 @@ class Channel:
         self.incarnation = b""
         self.position: int | None = None
 
-    def pop_batch_to_transmit(self, max_packets: int, max_bytes: int) -> tuple[int, list[Parcel]]:
+    def take_first_number_and_batch_to_transmit(
+        self, max_packets: int, max_bytes: int
+    ) -> tuple[int, list[Parcel]]:
         """What may be transmitted now, as the number of the first and the parcels; one parcel at least."""
         first = self.acknowledged + len(self.flying) + 1
         credit = min(self.allowed - first + 1, len(self.waiting), max_packets)
@@ -84,7 +86,7 @@ class Channel:
         return first, batch
 
     def may_transmit(self) -> bool:
-        """Whether `pop_batch_to_transmit` would bring anything."""
+        """Whether `take_first_number_and_batch_to_transmit` would bring anything."""
         return bool(self.waiting) and self.acknowledged + len(self.flying) < self.allowed
 
     def apply_acknowledgement(self, received_up_to: int, allowed_up_to: int) -> None:
@@ -113,12 +115,12 @@ class Channel:
         self.acknowledged = received_up_to
         self.allowed = allowed_up_to
 
-    def note_stored_by_broker(self, up_to: int) -> None:
+    def drop_packets_stored_by_broker(self, up_to: int) -> None:
         """A broker keeps everything up to `up_to` for the peer; so nothing of that need be kept here."""
         if up_to > self.acknowledged:
             self.begin_connection(up_to, self.allowed)
 
-    def record_peer_incarnation(self, incarnation: bytes) -> None:
+    def check_and_record_peer_incarnation(self, incarnation: bytes) -> None:
         """Remember who the peer is, or refuse one that is not who it was."""
         if incarnation == self.incarnation:
             return

@@ -2,8 +2,8 @@
 
 An endpoint is a pure state machine, and its fields are its whole state: a snapshot is those fields. This
 class checks what comes in, numbers packets, refuses duplicates and hands local copies to the sender; a
-protocol fills in the five hooks at the end. A hook that may refuse (`_decode_packet_stamp`) changes nothing;
-a hook that changes state cannot fail.
+protocol fills in the five hooks at the end. A hook that may refuse (`_decode_and_check_stamp`) changes
+nothing; a hook that changes state cannot fail.
 """
 
 import zlib
@@ -64,13 +64,13 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
 
     def send(self, payload: bytes, to: Iterable[str] | None = None) -> Effects:
         """Send to the named processes; `to=None` is a broadcast, which reaches its sender at once."""
-        return self._dispatch_message(payload, to, self._send_message)
+        return self._check_and_send_message(payload, to, self._send_message)
 
     def check_send(self, payload: bytes, to: Iterable[str] | None = None) -> None:
         """Raise what `send` would raise for these arguments, and do nothing else."""
         if not isinstance(payload, bytes):
             raise CallerError(f"a payload is bytes, not {type(payload).__name__}; encode it first")
-        self._resolve_targets(to)
+        self._resolve_targets_and_whether_self(to)
 
     def receive(self, packet: Packet) -> Effects:
         """Take in a packet from the network; what can be delivered comes out in order."""
@@ -80,13 +80,14 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             and type(packet.stamp) is type(packet.payload) is bytes
             and type(number := packet.number) is int
             and type(protocol := packet.protocol) is type(target := packet.target) is str
-            and (protocol, packet.group, target) == self.packet_label
+            and (protocol, packet.group, target) == self.protocol_group_and_process
             and (seen := self.seen.get(source)) is not None
             and seen.low < number <= LARGEST
             and number not in seen.above
         ):
-            seen, number = self._check_packet(packet)  # finds out what is wrong, if anything
-        stamp = self._decode_packet_stamp(packet)
+            seen = self._refuse_wrong_or_repeated_packet(packet)
+            number = packet.number
+        stamp = self._decode_and_check_stamp(packet)
         if number == seen.low + 1 and not seen.above:
             seen.low = number
         else:
@@ -190,7 +191,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         return zlib.crc32(wire.encode(self._list_shared_settings()))
 
     @cached_property
-    def packet_label(self) -> tuple[str, int, str]:
+    def protocol_group_and_process(self) -> tuple[str, int, str]:
         """What the packets for this process have in common: protocol, tag and target."""
         return self.facts.name, self.group_fingerprint, self.process
 
@@ -204,20 +205,20 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """Packets of the call under way; empty between calls."""
         return []
 
-    def _dispatch_message(
-        self, payload: bytes, to: Iterable[str] | None, send: Callable[[bytes, list[int]], None]
+    def _check_and_send_message(
+        self, payload: bytes, to: Iterable[str] | None, send_to_others: Callable[[bytes, list[int]], None]
     ) -> Effects:
         if not isinstance(payload, bytes):
             self.check_send(payload, to)
         if self._is_application_blocked():
             raise CallerError(f"{self.process} is blocked in a send; give it the acknowledgement first")
-        targets, own = self._resolve_targets(to)
+        targets, own = self._resolve_targets_and_whether_self(to)
         self.pending_take = None
-        send(payload, targets)
+        send_to_others(payload, targets)
         own_copies = [Delivery(self.process, payload)] if own else []
         return self._deliver_ready_and_take_outbox(own_copies)
 
-    def _resolve_targets(self, to: Iterable[str] | None) -> tuple[list[int], bool]:
+    def _resolve_targets_and_whether_self(self, to: Iterable[str] | None) -> tuple[list[int], bool]:
         """The ids of the other processes named, and whether this one is; most calls name all or one."""
         if to is None and self.facts.broadcast:
             return self.other_ids[:], True
@@ -225,7 +226,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             target = self.index.get(to[0], self.me)
             if target != self.me:
                 return [target], False
-        names = self._check_destinations(to)
+        names = self._check_and_list_destinations(to)
         targets = [self.index[name] for name in names if name != self.process]
         return targets, to is None or self.process in names
 
@@ -234,13 +235,13 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     ) -> int:
         name = self.group[target] if isinstance(target, int) else target
         number = self.numbers[name] = self.numbers.get(name, 0) + 1
-        protocol, tag, process = self.packet_label
+        protocol, tag, process = self.protocol_group_and_process
         self.outbox.append(Packet(protocol, tag, kind, process, name, number, stamp, payload))
         return number
 
     def _emit_copies(self, targets: list[int], stamp: bytes, payload: bytes) -> None:
         """The same message to several processes."""
-        protocol, tag, process = self.packet_label
+        protocol, tag, process = self.protocol_group_and_process
         group, numbers, outbox = self.group, self.numbers, self.outbox
         for target in targets:
             name = group[target]
@@ -259,7 +260,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
 
     # -- checks ----------------------------------------------------------------------------------
 
-    def _check_destinations(self, to: Iterable[str] | None) -> list[str]:
+    def _check_and_list_destinations(self, to: Iterable[str] | None) -> list[str]:
         if to is None:
             names = [name for name in self.group if name != self.process]
         elif isinstance(to, str | bytes) or not isinstance(to, Iterable):
@@ -276,19 +277,20 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         self._check_receiver_count(len({*names} - {self.process}))
         return names
 
-    def _check_receiver_count(self, others: int) -> None:
+    def _check_receiver_count(self, other_receivers: int) -> None:
         """Refuse a message to so many other processes if the protocol cannot send it."""
         facts = self.facts
         only_broadcasts = facts.broadcast and not facts.unicast
-        if only_broadcasts and others < self.n - 1:
+        if only_broadcasts and other_receivers < self.n - 1:
             raise CallerError(f"{facts.name!r} only broadcasts: leave `to` out, or use 'optimal' or 'matrix'")
-        if others > 1 and not (facts.multicast or facts.broadcast):
+        if other_receivers > 1 and not (facts.multicast or facts.broadcast):
             raise CallerError(
-                f"{facts.name!r} sends to one process at a time, not to {others}: copies sent one after "
-                "the other are not in causal order; use a protocol with multicast, such as 'optimal'"
+                f"{facts.name!r} sends to one process at a time, not to {other_receivers}: copies sent one "
+                "after the other are not in causal order; use a protocol with multicast, such as 'optimal'"
             )
 
-    def _check_packet(self, packet: Packet) -> tuple[Seen, int]:
+    def _refuse_wrong_or_repeated_packet(self, packet: Packet) -> Seen:
+        """Find out what is wrong with a packet, if anything; returns which of its source have come."""
         if not isinstance(packet, Packet):
             raise CallerError("receive() takes a Packet; turn bytes into one with antecede.decode")
         packet.check_field_types()
@@ -308,7 +310,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         seen = self.seen[packet.source]
         if seen.has(packet.number):
             raise DuplicateError(f"packet {packet.number} from {packet.source} was received before")
-        return seen, packet.number
+        return seen
 
     # -- the hooks of a protocol -----------------------------------------------------------------
 
@@ -324,7 +326,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """Stamp and emit a message to other processes (to none, if it was only for the sender)."""
         raise NotImplementedError
 
-    def _decode_packet_stamp(self, packet: Packet) -> Any:
+    def _decode_and_check_stamp(self, packet: Packet) -> Any:
         """Decode and check the stamp; raise InputError and change nothing if it is not right."""
         raise NotImplementedError
 

@@ -44,12 +44,12 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
     filed: dict[int, dict[int, int]] = {}
     ready: list[int] = []
 
-    def offer(self, what: T, needs: Pairs, gains: Pairs) -> int:
+    def add_arrival(self, what: T, needs: Pairs, gains: Pairs) -> int:
         """Let something in; returns its arrival number. Ask `find_ready_arrival` what can be taken now."""
         arrival = self.arrivals
         self.arrivals = arrival + 1
         item = self.items[arrival] = Item(what, needs, gains)
-        self._file_by_unmet_need(arrival, item)
+        self._file_by_unmet_need_or_mark_ready(arrival, item)
         return arrival
 
     def let_through_if_ready(self, needs: Pairs, gains: Pairs) -> bool:
@@ -71,7 +71,7 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             return self.ready[0] if self.ready else None
         return min((a for a in self.ready if wanted(self.items[a].what)), default=None)
 
-    def take(self, arrival: int) -> T:
+    def take_and_apply_gains(self, arrival: int) -> T:
         """Take a ready item out and apply its gains."""
         if self.ready[0] == arrival:
             heappop(self.ready)
@@ -104,15 +104,16 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             if count in filed:
                 self._recheck_arrivals_filed_together(filed.pop(count))
 
-    def _recheck_arrivals_filed_together(self, arrival: int) -> None:
+    def _recheck_arrivals_filed_together(self, last_filed: int) -> None:
         """Look again at everything that was filed together."""
+        arrival = last_filed
         while arrival >= 0:
             item = self.items[arrival]
             below = item.below
-            self._file_by_unmet_need(arrival, item)
+            self._file_by_unmet_need_or_mark_ready(arrival, item)
             arrival = below
 
-    def _file_by_unmet_need(self, arrival: int, item: Item[T]) -> None:
+    def _file_by_unmet_need_or_mark_ready(self, arrival: int, item: Item[T]) -> None:
         have, needs = self.have, item.needs
         for at in range(item.at, len(needs)):
             slot, count = needs[at]
@@ -126,7 +127,7 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         item.at = len(needs)
         heappush(self.ready, arrival)
 
-    def iterate_held(self) -> Iterator[tuple[T, list[tuple[int, int, int]]]]:
+    def iterate_held_with_unmet_needs(self) -> Iterator[tuple[T, list[tuple[int, int, int]]]]:
         """What is not ready, in arrival order, with every unmet (slot, have, count)."""
         for item in self.items.values():
             unmet = [(s, self.have.get(s, 0), c) for s, c in item.needs[item.at :] if self.have.get(s, 0) < c]
@@ -143,7 +144,7 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         if self.add:
             return self._simulate_root_gaps()
         needed: dict[int, set[int]] = {}
-        for _, unmet in self.iterate_held():
+        for _, unmet in self.iterate_held_with_unmet_needs():
             for slot, _, count in unmet:
                 needed.setdefault(slot, set()).add(count)
         taken: dict[int, set[int]] = {}
@@ -164,12 +165,12 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         play: Gate[T] = Gate(add=True, have=dict(self.have))
         for item in self.items.values():
             unmet = [(slot, count) for slot, count in item.needs if count > self.have.get(slot, 0)]
-            play.offer(item.what, unmet, item.gains)
+            play.add_arrival(item.what, unmet, item.gains)
         given: SlotRanges = []
         by_sum = sorted(play.items.values(), key=lambda item: sum(count for _, count in item.needs))
         for item in by_sum:
             while (arrival := play.find_ready_arrival()) is not None:
-                play.take(arrival)
+                play.take_and_apply_gains(arrival)
             for slot, count in item.needs:
                 have = play.have.get(slot, 0)
                 if have < count:

@@ -27,7 +27,7 @@ class Gated(Endpoint, kw_only=True):
         cls.learns = cls._learn_from_delivery is not Gated._learn_from_delivery
 
     @cached_property
-    def stamps(self) -> dict[int, Any]:
+    def held_stamps_by_arrival(self) -> dict[int, Any]:
         """The stamps of what is held, by arrival, so that none is read twice; a snapshot has the packets."""
         return {}
 
@@ -49,13 +49,13 @@ class Gated(Endpoint, kw_only=True):
         read = cls.read_stamp(kind, stamp, source, receiver, group_size)
         return cls.find_needs_and_gains(read, source, receiver)
 
-    def _decode_packet_stamp(self, packet: Packet) -> Any:
+    def _decode_and_check_stamp(self, packet: Packet) -> Any:
         source = self.index[packet.source]
         stamp = self.read_stamp(packet.kind, packet.stamp, source, self.me, self.n)
-        self._check_claimed_own_sends(stamp)
+        self._refuse_claim_of_unsent_messages(stamp)
         return stamp
 
-    def _check_claimed_own_sends(self, stamp: Any) -> None:
+    def _refuse_claim_of_unsent_messages(self, stamp: Any) -> None:
         """Refuse a stamp that tells of more messages of this process than it has sent."""
 
     def _find_local_needs_and_gains(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
@@ -66,7 +66,7 @@ class Gated(Endpoint, kw_only=True):
         needs, gains = self._find_local_needs_and_gains(self.index[packet.source], stamp)
         if not self.manual and self.gate.let_through_if_ready(needs, gains):
             return self._deliver_packet(packet, stamp)
-        self.stamps[self.gate.offer(packet, needs, gains)] = stamp
+        self.held_stamps_by_arrival[self.gate.add_arrival(packet, needs, gains)] = stamp
         return None
 
     def _find_next_deliverable(self, sender: str | None) -> int | None:
@@ -75,12 +75,14 @@ class Gated(Endpoint, kw_only=True):
         return self.gate.find_ready_arrival(lambda packet: packet.source == sender)
 
     def _pop_delivery(self, key: int) -> Delivery:
-        return self._deliver_packet(*self._pop_ready_packet(key))
+        return self._deliver_packet(*self._pop_ready_packet_and_stamp(key))
 
-    def _pop_ready_packet(self, key: int) -> tuple[Packet, Any]:
-        packet = self.gate.take(key)
-        stamp = self.stamps.pop(key, None)
-        return packet, self._decode_packet_stamp(packet) if stamp is None else stamp
+    def _pop_ready_packet_and_stamp(self, arrival: int) -> tuple[Packet, Any]:
+        packet = self.gate.take_and_apply_gains(arrival)
+        stamp = self.held_stamps_by_arrival.pop(arrival, None)
+        if stamp is None:
+            stamp = self._decode_and_check_stamp(packet)
+        return packet, stamp
 
     def _deliver_packet(self, packet: Packet, stamp: Any) -> Delivery:
         source = packet.source
@@ -90,9 +92,12 @@ class Gated(Endpoint, kw_only=True):
 
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""
-        return [self._describe_held(packet, unmet) for packet, unmet in self.gate.iterate_held()]
+        return [
+            self._describe_held_packet(packet, unmet)
+            for packet, unmet in self.gate.iterate_held_with_unmet_needs()
+        ]
 
-    def _describe_held(self, packet: Packet, unmet: list[tuple[int, int, int]]) -> Held:
+    def _describe_held_packet(self, packet: Packet, unmet: list[tuple[int, int, int]]) -> Held:
         """A packet with its unmet (slot, have, count)."""
         missing = [Missing(self._get_slot_name(slot), have, count) for slot, have, count in unmet]
         return Held(packet.source, packet.number, packet.payload, packet.kind, tuple(missing))
@@ -130,6 +135,6 @@ class VectorGated(Gated, kw_only=True):
         unmet = [(slot, count) for slot, count in enumerate(wanted) if count > have[slot]]
         return unmet, gains
 
-    def _zero_slot_counts(self, slots: int) -> None:
+    def _zero_slot_counts(self, number_of_slots: int) -> None:
         """Begin with a count of 0 in each of so many slots; `_find_local_needs_and_gains` asks for that."""
-        self.gate.have = dict.fromkeys(range(slots), 0)
+        self.gate.have = dict.fromkeys(range(number_of_slots), 0)

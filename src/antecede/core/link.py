@@ -99,11 +99,11 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             raise InputError(f"a frame from {frame.source!r} to {frame.target!r}: this is {self.process!r}")
         peer = self.peers[frame.source]
         if frame.kind == "ack":
-            return [], self._apply_acknowledgement(frame, peer, now)
+            return [], self._apply_acknowledgement_and_make_next_frames(frame, peer, now)
         if frame.number > peer.seen.low + self.window:
             raise InputError(f"frame {frame.number} is more than {self.window} ahead: another window size?")
         is_new = not peer.seen.has(frame.number)
-        data = self._accept_data_frame(peer, frame) if is_new else []
+        data = self._accept_frame_and_take_deliverable_data(peer, frame) if is_new else []
         answer = Frame("ack", self.process, frame.source, frame.number, peer.seen.low)
         return data, [answer]
 
@@ -133,7 +133,8 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         longest = max((peer.numbered - peer.sent for peer in self.peers.values()), default=0)
         return longest > self.window
 
-    def _accept_data_frame(self, peer: Peer, frame: Frame) -> list[bytes]:
+    def _accept_frame_and_take_deliverable_data(self, peer: Peer, frame: Frame) -> list[bytes]:
+        """The data that may be handed over now; with `ordered`, what is before its turn is kept."""
         before = peer.seen.low
         peer.seen.add(frame.number)
         if not self.ordered:
@@ -142,7 +143,9 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         in_turn = range(before + 1, peer.seen.low + 1)
         return [peer.early.pop(number) for number in in_turn]
 
-    def _apply_acknowledgement(self, frame: Frame, peer: Peer, now: float) -> list[Frame]:
+    def _apply_acknowledgement_and_make_next_frames(
+        self, frame: Frame, peer: Peer, now: float
+    ) -> list[Frame]:
         if max(frame.number, frame.low) > peer.sent:
             raise InputError(f"{frame.source} acknowledges frame {frame.number}, which was never sent to it")
         peer.waiting.pop(frame.number, None)

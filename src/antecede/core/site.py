@@ -108,7 +108,7 @@ class Site:
                 protocol, how = self.endpoint.facts.name, sorted(happening.how)
                 raise CallerError(f"send of {protocol!r} does not take {how}: leave it out") from None
             output = Output([], effects.deliveries, effects.packets)
-            return self._count_deliveries_and_link_packets(output, happening.now)
+            return self._make_frames_and_count_deliveries(output, happening.now)
         if happening.kind == "tick":
             return Output(self.link.tick(happening.now))
         return self._receive_frame(decode_frame(happening.data), happening.now)
@@ -132,9 +132,9 @@ class Site:
             output.made.extend(effects.packets)
             output.deliveries.extend(effects.deliveries)
             output.arrived.append(packet)
-        return self._count_deliveries_and_link_packets(output, now)
+        return self._make_frames_and_count_deliveries(output, now)
 
-    def _count_deliveries_and_link_packets(self, output: Output, now: float) -> Output:
+    def _make_frames_and_count_deliveries(self, output: Output, now: float) -> Output:
         """The link makes frames of the packets that were made: they are what is to be transmitted."""
         for packet in output.made:
             frames = self.link.send(packet.target, packet.encode(), now)
@@ -159,7 +159,9 @@ def recover(snapshot: bytes, records: list[bytes], taken: int, restore: RestoreE
     at the next tick.
     """
     site = _restore_site(snapshot, restore)
-    outputs = [_reapply_input(site, happening) for happening in _iterate_newer_inputs(site, records)]
+    outputs = [
+        _reapply_input_even_if_refused(site, happening) for happening in _iterate_newer_inputs(site, records)
+    ]
     deliveries = [delivery for output in outputs for delivery in output.deliveries]
     first = site.delivered - len(deliveries)
     if not first <= taken <= site.delivered:
@@ -189,7 +191,7 @@ def _iterate_newer_inputs(site: Site, records: list[bytes]) -> Iterator[Input]:
             yield record.happening
 
 
-def _reapply_input(site: Site, happening: Input) -> Output:
+def _reapply_input_even_if_refused(site: Site, happening: Input) -> Output:
     """An input that was refused then is refused now, and did nothing then."""
     try:
         return site.apply(happening)

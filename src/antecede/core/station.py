@@ -107,7 +107,9 @@ class Station:
             self._queue_delivery(delivery, "" if delivery.sender == self.process else delivery.sender)
         return number
 
-    def receive_parcels(self, source: str, first_number: int, parcels: list[Parcel]) -> list[str]:
+    def receive_parcels_and_list_refusals(
+        self, source: str, first_number: int, parcels: list[Parcel]
+    ) -> list[str]:
         """Take in what a peer sent, from number `first_number` on; what is here already is passed over.
 
         Returns why parcels were refused: those are lost, and what depends on them is held.
@@ -119,7 +121,7 @@ class Station:
         if first_number <= number:
             parcels = parcels[number + 1 - first_number :]
         refused = []
-        protocol, tag, process = self.endpoint.packet_label
+        protocol, tag, process = self.endpoint.protocol_group_and_process
         for code, stamp, payload in parcels:
             number += 1
             packet = Packet(protocol, tag, KINDS[code], source, process, number, stamp, payload)
@@ -131,7 +133,7 @@ class Station:
         self.touched[source] = None
         return refused
 
-    def acknowledge_up_to(self, number: int) -> None:
+    def acknowledge_deliveries_up_to(self, number: int) -> None:
         """The application has dealt with all deliveries up to this number."""
         handed = self.handed
         while handed and handed[0].number <= number:
@@ -139,13 +141,13 @@ class Station:
         while self.queue and self.queue[0].number <= number:  # when inputs are applied again
             self._decrement_unsettled_count(self.queue.popleft())
 
-    def record_peer_incarnation(self, peer: str, incarnation: bytes) -> None:
+    def check_and_record_peer_incarnation(self, peer: str, incarnation: bytes) -> None:
         """Remember who a peer is."""
-        self.channels[peer].record_peer_incarnation(incarnation)
+        self.channels[peer].check_and_record_peer_incarnation(incarnation)
 
-    def note_stored_by_broker(self, peer: str, up_to: int) -> None:
+    def drop_packets_stored_by_broker(self, peer: str, up_to: int) -> None:
         """A broker keeps all packets for a peer up to this number."""
-        self.channels[peer].note_stored_by_broker(up_to)
+        self.channels[peer].drop_packets_stored_by_broker(up_to)
 
     def exclude(self, name: str) -> None:
         """Keep nothing for a member from now on, and take nothing from it."""
@@ -153,14 +155,16 @@ class Station:
 
     def add_or_remove_link(self, peer: str, is_added: bool) -> None:
         """Begin to pass messages on to a peer, or cease to."""
-        change = self._get_endpoint_method("add_link" if is_added else "remove_link", "links", "flood")
+        change = self._get_endpoint_method_or_refuse(
+            "add_link" if is_added else "remove_link", "links", "flood"
+        )
         effects = change(peer)
         if effects is not None:
             self._queue_packets(effects.packets)
 
-    def admit(self, name: str, address: str | None) -> int:
+    def admit_and_count_sent_before(self, name: str, address: str | None) -> int:
         """Let a newcomer in; returns how many messages this process sent before, also if asked again."""
-        admit = self._get_endpoint_method("admit", "members", "probabilistic")
+        admit = self._get_endpoint_method_or_refuse("admit", "members", "probabilistic")
         if name not in self.admissions:
             sent = admit(name)
             self.channels[name] = Channel()
@@ -171,14 +175,14 @@ class Station:
         """Let a member go that has sent so many messages, all of which are delivered here."""
         self.check_dismissal(name, sent)
         if name in self.endpoint.index:
-            self._get_endpoint_method("dismiss", "members", "probabilistic")(name, sent)
+            self._get_endpoint_method_or_refuse("dismiss", "members", "probabilistic")(name, sent)
             self.channels[name].exclude_peer()
 
     # -- what the application asks for -------------------------------------------------------------
 
     def check_dismissal(self, name: str, sent: int) -> None:
         """Refuse to let a member go whose messages are not all here: what depends on them would wait."""
-        has_delivered = self._get_endpoint_method("has_delivered", "members", "probabilistic")
+        has_delivered = self._get_endpoint_method_or_refuse("has_delivered", "members", "probabilistic")
         if name not in self.channels:
             raise CallerError(f"{name!r} is not another member of the group {self.endpoint.group}")
         if not has_delivered(name, sent):
@@ -186,17 +190,17 @@ class Station:
 
     def list_links(self) -> list[str]:
         """To whom messages are passed on."""
-        self._get_endpoint_method("add_link", "links", "flood")
+        self._get_endpoint_method_or_refuse("add_link", "links", "flood")
         links: list[str] = self.endpoint.links  # type: ignore[attr-defined]
         return links
 
     def check_members_may_change(self) -> None:
         """Refuse a change of members, if the protocol knows none."""
-        self._get_endpoint_method("dismiss", "members", "probabilistic")
+        self._get_endpoint_method_or_refuse("dismiss", "members", "probabilistic")
 
     def build_welcome_state(self, name: str, sent: dict[str, int]) -> bytes:
         """The state with which a newcomer begins that all members have admitted."""
-        state: bytes = self._get_endpoint_method("welcome", "members", "probabilistic")(name, sent)
+        state: bytes = self._get_endpoint_method_or_refuse("welcome", "members", "probabilistic")(name, sent)
         return state
 
     def hand_next_delivery(self) -> HandUp:
@@ -226,12 +230,14 @@ class Station:
 
     # -- how ---------------------------------------------------------------------------------------
 
-    def _get_endpoint_method(self, method: str, fixed_thing: str, protocol: str) -> Callable[..., Any]:
+    def _get_endpoint_method_or_refuse(
+        self, method: str, fixed_thing: str, suitable_protocol: str
+    ) -> Callable[..., Any]:
         """A method that only endpoints have whose links or members may change."""
         found: Callable[..., Any] | None = getattr(self.endpoint, method, None)
         if found is None:
             raise CallerError(
-                f"the {fixed_thing} of {self.endpoint.facts.name!r} are fixed; use {protocol!r}"
+                f"the {fixed_thing} of {self.endpoint.facts.name!r} are fixed; use {suitable_protocol!r}"
             )
         return found
 

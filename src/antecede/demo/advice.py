@@ -15,7 +15,7 @@ from antecede.study.advice import advise_on_execution
 from antecede.study.compare_preferences import parse_preferences
 
 
-def show_advice(console: Console, folder: Path, room: int = 0) -> None:
+def show_best_protocol_for_room(console: Console, folder: Path, room: int = 0) -> None:
     """Replay what one room of the shop wrote through every protocol that fits."""
     log = str(folder / "events" / f"room-{room:02}.parquet")
     console.print(f"\n[bold]Which protocol for this shop?[/] antecede compare {log}\n", soft_wrap=True)

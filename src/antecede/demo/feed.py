@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from antecede.demo.shop import PEOPLE, RATE, Floats, make_room_tables
+from antecede.demo.shop import PEOPLE, RATE, Floats, make_room_events_and_landed_copies
 
 STALLED = PEOPLE[2]
 """Whose copies do not land for a while."""
@@ -34,17 +34,17 @@ class LiveShop(NamedTuple):
     stall_ends: float = 24.0
     """Seconds between which no copies of one of the people land."""
 
-    def simulate(self) -> tuple[pa.Table, pa.Table]:
+    def simulate_events_and_landed_copies(self) -> tuple[pa.Table, pa.Table]:
         """What the people logged, and the copies of their messages as they land, in ms from the beginning."""
         messages = max(1, round(self.seconds * RATE * len(PEOPLE)))
-        rooms = [make_room_tables(number, messages) for number in range(self.rooms)]
+        rooms = [make_room_events_and_landed_copies(number, messages) for number in range(self.rooms)]
         events = pa.concat_tables([events.select(LOGGED) for events, _ in rooms])
         landed = pa.concat_tables([copies for _, copies in rooms])
-        times = self._delay_stalled_producer(landed)
+        times = self._compute_landing_times_with_stall(landed)
         place = landed.column_names.index("landed")
         return events, landed.set_column(place, "landed", pa.array(times)).sort_by("landed")
 
-    def _delay_stalled_producer(self, landed: pa.Table) -> Floats:
+    def _compute_landing_times_with_stall(self, landed: pa.Table) -> Floats:
         times: Floats = landed["landed"].to_numpy().copy()
         is_stalled = np.asarray(pc.equal(landed["sender"], STALLED).combine_chunks())
         is_stalled &= (times >= 1000 * self.stall_begins) & (times < 1000 * self.stall_ends)

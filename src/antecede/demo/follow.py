@@ -24,7 +24,7 @@ from antecede.demo.shop import PEOPLE
 from antecede.demo.watermark_sort import WatermarkSort
 from antecede.report.text import pluralize
 from antecede.streams.marks import Mark, list_marked_batches, read_newest_mark
-from antecede.streams.status import read_gaps
+from antecede.streams.status import find_largest_gaps
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,14 +49,14 @@ class JobOutput(NamedTuple):
     rows: pa.Table  # room, message, and in ms: landed, out
     dropped: int
 
-    def find_latency_seconds(self, since_ms: float) -> list[float]:
+    def compute_median_and_99th_percentile_latency_seconds(self, since_ms: float) -> list[float]:
         """Seconds within which half of the rows came out that did so since a time in ms, and 99 of 100."""
         out = self.rows["out"].to_numpy()
         latency = (out - self.rows["landed"].to_numpy())[out > since_ms] / 1000
         return np.quantile(latency, [0.5, 0.99]).tolist() if len(latency) else []
 
 
-class Look(NamedTuple):
+class Snapshot(NamedTuple):
     """What was so at a moment."""
 
     seconds: float
@@ -74,8 +74,8 @@ def show_live_shop(
     shop: LiveShop | None = None,
     delay_seconds: float = DELAY,
     look_every_seconds: float = LOOK_EVERY,
-) -> Look:
-    """Tell the story while it happens; the tables stay in the folder. Returns the last look."""
+) -> Snapshot:
+    """Tell the story while it happens; the tables stay in the folder. Returns what was so at its end."""
     from antecede.demo.lake import SHORT_RUN
     from antecede.spark.running import open_session
 
@@ -90,10 +90,13 @@ def show_live_shop(
     )
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "landed").mkdir(parents=True)
-    events, landed = shop.simulate()
+    events, landed = shop.simulate_events_and_landed_copies()
     feed = Feed(landed, folder / "landed")
     sorting = WatermarkSort(1000 * delay_seconds)
-    with open_session(**SHORT_RUN) as spark, _run_jobs(spark, folder, sorting) as raise_job_error:
+    with (
+        open_session(**SHORT_RUN) as spark,
+        _run_ordering_and_sorting_jobs(spark, folder, sorting) as raise_job_error,
+    ):
         viewer = _Viewer(console, folder, events, feed, sorting)
         feed.write_first_copies()
         viewer.wait_for_first_batches(raise_job_error)
@@ -103,24 +106,31 @@ def show_live_shop(
         finally:
             feed.stop()
         last = viewer.audit_and_print_outputs()
-    _print_conclusion(console, last, len(landed))
+    _check_and_print_conclusion(console, last, len(landed))
     return last
 
 
 @contextmanager
-def _run_jobs(spark: SparkSession, folder: Path, sorting: WatermarkSort) -> Iterator[Callable[[], None]]:
+def _run_ordering_and_sorting_jobs(
+    spark: SparkSession, folder: Path, sorting: WatermarkSort
+) -> Iterator[Callable[[], None]]:
     """Both jobs while the block runs; what is handed over raises what one of them died of."""
     from antecede.spark import order_stream
 
-    def read_landed() -> DataFrame:
+    def open_landed_stream() -> DataFrame:
         return spark.readStream.schema(SCHEMA).parquet(str(folder / "landed"))
 
     def sort_batch(batch: DataFrame, number: int) -> None:
         sorting.add_batch(batch.toArrow())
 
     places: dict[str, Any] = {"out": folder / "tables", "checkpoint": folder / "checkpoint"}
-    ordering = order_stream(read_landed(), group="room", stamp="stamp", trigger=_TRIGGER, buckets=4, **places)
-    queries = [ordering, read_landed().writeStream.foreachBatch(sort_batch).trigger(**_TRIGGER).start()]
+    ordering = order_stream(
+        open_landed_stream(), group="room", stamp="stamp", trigger=_TRIGGER, buckets=4, **places
+    )
+    queries = [
+        ordering,
+        open_landed_stream().writeStream.foreachBatch(sort_batch).trigger(**_TRIGGER).start(),
+    ]
 
     def raise_job_error() -> None:
         for query in queries:
@@ -179,23 +189,23 @@ class _Viewer:
         words = f"{self._feed.rows:,} landed, {self._count_ordered_rows():,} out, {held:,} held"
         return f"{self._feed.seconds_open:.0f} s: {words}"
 
-    def audit_and_print_outputs(self) -> Look:
+    def audit_and_print_outputs(self) -> Snapshot:
         """Audit what has come out so far, and tell."""
         checkpoint = self._folder / "checkpoint"
         mark = read_newest_mark(checkpoint)
         gaps = []
         if mark is not None:
             try:
-                gaps = read_gaps(checkpoint, mark)["gaps"]
+                gaps = find_largest_gaps(checkpoint, mark)["gaps"]
             except FileNotFoundError:  # the stream went on meanwhile
                 gaps = []
         outputs = {CAUSAL: self._read_ordered_output(mark), SORTED: self._collect_sorted_output()}
         late = count_late_messages(self._events, {name: output.rows for name, output in outputs.items()})
-        look = Look(self._feed.seconds_open, self._feed.rows, mark, gaps, outputs, late)
-        for line in describe_look(look, self._last_look):
+        snapshot = Snapshot(self._feed.seconds_open, self._feed.rows, mark, gaps, outputs, late)
+        for line in describe_snapshot(snapshot, self._last_look):
             self._console.print(line, highlight=False, soft_wrap=True)
         self._last_look = time.time() * 1000
-        return look
+        return snapshot
 
     def _read_ordered_output(self, mark: Mark | None) -> JobOutput:
         if mark is None:
@@ -226,13 +236,13 @@ def count_late_messages(events: pa.Table, orders: dict[str, pa.Table]) -> dict[s
     """How many messages come behind something that depends on them, for a reader of each of these orders."""
     from antecede import audit
 
-    readers = [_make_reader_events(name, rows) for name, rows in orders.items()]
+    readers = [_make_delivery_events_of_reader(name, rows) for name, rows in orders.items()]
     findings = audit(pa.concat_tables([events, *readers], promote_options="default")).findings
     late = findings.filter(pc.equal(findings["kind"], "late"))["process"].to_pylist()
     return {name: late.count(name) for name in orders}
 
 
-def _make_reader_events(name: str, rows: pa.Table) -> pa.Table:
+def _make_delivery_events_of_reader(reader: str, rows: pa.Table) -> pa.Table:
     """Who reads the rows in this order, as a process of each room that they are delivered to."""
     rooms = rows["room"].combine_chunks().dictionary_encode()
     code = rooms.indices.to_numpy(zero_copy_only=False)
@@ -244,36 +254,36 @@ def _make_reader_events(name: str, rows: pa.Table) -> pa.Table:
     return pa.table(
         {
             "execution": rows["room"],
-            "process": pa.repeat(name, len(rows)),
+            "process": pa.repeat(reader, len(rows)),
             "index": pa.array(index),
-            "event": pc.binary_join_element_wise(name, numbers, "#"),
+            "event": pc.binary_join_element_wise(reader, numbers, "#"),
             "kind": pa.repeat("deliver", len(rows)),
             "message": rows["message"],
         }
     )
 
 
-def describe_look(look: Look, since_ms: float) -> Iterator[str]:
+def describe_snapshot(snapshot: Snapshot, latencies_since_ms: float) -> Iterator[str]:
     """Lines in rich's markup; latencies are those of rows that came out since a time in ms."""
-    yield f"[bold]{look.seconds:.0f} s[/], {look.landed:,} messages landed"
-    for name, output in look.outputs.items():
+    yield f"[bold]{snapshot.seconds:.0f} s[/], {snapshot.landed:,} messages landed"
+    for name, output in snapshot.outputs.items():
         words = [f"{len(output.rows):>7,} out"]
-        if name == CAUSAL and look.mark is not None:
-            words.append(f"{look.mark.held_rows:,} held")
+        if name == CAUSAL and snapshot.mark is not None:
+            words.append(f"{snapshot.mark.held_rows:,} held")
         if output.dropped:
             words.append(f"[red]{output.dropped:,} dropped[/]")
-        if latency := output.find_latency_seconds(since_ms):
+        if latency := output.compute_median_and_99th_percentile_latency_seconds(latencies_since_ms):
             words.append(f"half within {latency[0]:.1f} s, 99 % within {latency[1]:.1f} s")
-        color = "red" if look.late[name] else "green"
-        words.append(f"audit: [{color}]{look.late[name]:,} behind their effects[/]")
+        color = "red" if snapshot.late[name] else "green"
+        words.append(f"audit: [{color}]{snapshot.late[name]:,} behind their effects[/]")
         yield f"  {name:<20}" + ", ".join(words)
-    if look.gaps:
-        gap = look.gaps[0]
+    if snapshot.gaps:
+        gap = snapshot.gaps[0]
         place = f" in {gap['group']}"
         yield f"  missing above all: {gap['missing']}{place}, for which {gap['waiting']:,} wait"
 
 
-def _print_conclusion(console: Console, last: Look, messages: int) -> None:
+def _check_and_print_conclusion(console: Console, last: Snapshot, messages: int) -> None:
     ours, theirs = last.outputs[CAUSAL], last.outputs[SORTED]
     if last.late[CAUSAL] or len(ours.rows) != messages:
         raise AssertionError(

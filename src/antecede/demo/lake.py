@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from antecede.cli.steps import show_spark_stages
-from antecede.cli.work import Work
-from antecede.demo.shop import LAKE, PEOPLE, name_room, write_shop_tables
+from antecede.cli.work import WorkProgress
+from antecede.demo.shop import LAKE, PEOPLE, name_room, simulate_shop_and_write_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,7 +57,7 @@ class LakeStory(NamedTuple):
     audit_seconds: float
 
 
-def show_lake(
+def show_lake_demo(
     console: Console,
     folder: Path,
     rooms: int = ROOMS,
@@ -70,13 +70,13 @@ def show_lake(
         f"\n[bold]A shop in three regions[/]: {len(PEOPLE)} people, {rooms:,} rooms, "
         f"{rooms * messages:,} messages. Their clocks disagree, and copies of all messages land in a lake.\n"
     )
-    with Work("rooms simulated", rooms) as work:
-        write_shop_tables(folder, rooms, messages, work.advance)
+    with WorkProgress("rooms simulated", rooms) as work:
+        simulate_shop_and_write_tables(folder, rooms, messages, work.advance)
     with open_session(**SHORT_RUN) as spark:
         console.print(
             f"engine: spark (Spark {spark.version}, embedded, on all cores of this machine)", highlight=False
         )
-        story = _audit_three_orders(spark, folder, rooms * messages)
+        story = _order_lake_and_audit_three_orders(spark, folder, rooms * messages)
         console.print(_make_table_of_readings(story.readings, rooms * messages))
         _print_seconds_and_example(console, story)
         place = _write_page_of_first_room(spark, folder)
@@ -86,18 +86,18 @@ def show_lake(
     return story
 
 
-def _audit_three_orders(spark: SparkSession, folder: Path, messages: int) -> LakeStory:
+def _order_lake_and_audit_three_orders(spark: SparkSession, folder: Path, messages: int) -> LakeStory:
     """Put the lake in causal order; then audit that, and the lake as it landed and by time."""
     from antecede.spark.auditing.event_audit import audit
 
     landed = spark.read.parquet(str(folder / "landed"))
     start = monotonic()
-    ordered = _put_in_causal_order(spark, landed, folder)
+    ordered = _write_lake_in_causal_order(spark, landed, folder)
     ordering_seconds = monotonic() - start
     readers = [
-        _make_reader_events(LAKE, landed, "landed"),
-        _make_reader_events(BY_TIME, landed, "time"),
-        _make_reader_events(CAUSAL, ordered, "position"),
+        _make_delivery_events_of_reader(LAKE, landed, "landed"),
+        _make_delivery_events_of_reader(BY_TIME, landed, "time"),
+        _make_delivery_events_of_reader(CAUSAL, ordered, "position"),
     ]
     events = spark.read.parquet(str(folder / "events")).select(*LOGGED)
     for reader in readers:
@@ -131,7 +131,7 @@ def _find_example_of_late_message(spark_audit: SparkAudit) -> str:
     return "" if row is None else str(row["sentence"])
 
 
-def _put_in_causal_order(spark: SparkSession, landed: DataFrame, folder: Path) -> DataFrame:
+def _write_lake_in_causal_order(spark: SparkSession, landed: DataFrame, folder: Path) -> DataFrame:
     """The messages with their positions, as they are written to the folder."""
     from antecede.spark import order
 
@@ -145,15 +145,15 @@ def _put_in_causal_order(spark: SparkSession, landed: DataFrame, folder: Path) -
     return ordered
 
 
-def _make_reader_events(name: str, messages: DataFrame, column: str) -> DataFrame:
+def _make_delivery_events_of_reader(reader: str, messages: DataFrame, order_column: str) -> DataFrame:
     """Who reads the lake in the order of a column, as a process to which the messages are delivered so."""
-    place = f"row_number() over (partition by room order by {column}, message)"
+    place = f"row_number() over (partition by room order by {order_column}, message)"
     placed = messages.selectExpr("room", "message", "text", f"cast({place} - 1 as bigint) as index")
     return placed.selectExpr(
         "room as execution",
-        f"'{name}' as process",
+        f"'{reader}' as process",
         "index",
-        f"concat('{name}#', index) as event",
+        f"concat('{reader}#', index) as event",
         "'deliver' as kind",
         "message",
         "text",
@@ -191,7 +191,9 @@ def _write_page_of_first_room(spark: SparkSession, folder: Path) -> Path:
     room = name_room(0)
     people = spark.read.parquet(str(folder / "events")).where(f"execution = '{room}'").select(*LOGGED)
     landed = spark.read.parquet(str(folder / "landed")).where(f"room = '{room}'")
-    events = people.unionByName(_make_reader_events(LAKE, landed, "landed"), allowMissingColumns=True)
+    events = people.unionByName(
+        _make_delivery_events_of_reader(LAKE, landed, "landed"), allowMissingColumns=True
+    )
     place = folder / "page.html"
     antecede.audit(events.toArrow()).page(place, f"The shop's lake, as it landed: {room}")
     return place

@@ -103,10 +103,10 @@ class RoomLog(NamedTuple):
         return np.equal(self.person, self.sender)
 
 
-def write_shop_tables(
+def simulate_shop_and_write_tables(
     folder: Path,
-    rooms: int,
-    messages: int,
+    room_count: int,
+    messages_per_room: int,
     report_done: Callable[[int], None],
 ) -> None:
     """Fill folder/events and folder/landed, a file per room in each; `report_done` hears of every room."""
@@ -115,17 +115,19 @@ def write_shop_tables(
     with shield_children_from_interrupt():
         pool = multiprocessing.get_context("spawn").Pool()
     with pool:
-        for _ in pool.imap_unordered(partial(_write_room, folder, messages), range(rooms)):
+        for _ in pool.imap_unordered(
+            partial(_simulate_room_and_write_tables, folder, messages_per_room), range(room_count)
+        ):
             report_done(1)
 
 
-def _write_room(folder: Path, messages: int, room: int) -> None:
-    events, landed = make_room_tables(room, messages)
+def _simulate_room_and_write_tables(folder: Path, messages: int, room: int) -> None:
+    events, landed = make_room_events_and_landed_copies(room, messages)
     pq.write_table(events, folder / "events" / f"room-{room:02}.parquet")
     pq.write_table(landed, folder / "landed" / f"room-{room:02}.parquet")
 
 
-def make_room_tables(
+def make_room_events_and_landed_copies(
     room: int,
     messages: int,
 ) -> tuple[pa.Table, pa.Table]:
@@ -135,7 +137,7 @@ def make_room_tables(
     skew = draws.normal(0, SKEW, len(PEOPLE))
     time = log.time + skew[log.person]
     name = name_room(room)
-    return _make_table_of_events(name, log, time), _make_table_of_copies(name, log, time, draws)
+    return _make_table_of_events(name, log, time), _make_table_of_landed_copies(name, log, time, draws)
 
 
 def name_room(room: int) -> str:
@@ -163,10 +165,10 @@ def _simulate_room(room: int, messages: int) -> RoomLog:
     )
 
 
-def _make_table_of_copies(
-    name: str,
+def _make_table_of_landed_copies(
+    room_name: str,
     log: RoomLog,
-    time: Floats,
+    clock_times: Floats,
     draws: np.random.Generator,
 ) -> pa.Table:
     """A copy of each message, in the order in which they landed."""
@@ -174,18 +176,18 @@ def _make_table_of_copies(
     landed = log.time[sends] + draws.exponential(UPLOAD, len(sends))
     sayings = draws.integers(0, len(SAYINGS), len(sends))
     columns = {
-        "room": _repeat_text(name, len(sends)),
+        "room": _repeat_text(room_name, len(sends)),
         "sender": _look_up_names_of_people(log.person[sends]),
         "message": _name_messages(log.message[sends]),
         "text": pa.array(SAYINGS).take(pa.array(sayings)),
-        "time": pa.array(time[sends]),
-        "stamp": _make_stamps(_count_seen_messages(log)[sends]),
+        "time": pa.array(clock_times[sends]),
+        "stamp": _make_vector_stamps(_count_messages_seen_at_each_event(log)[sends]),
         "landed": pa.array(landed),
     }
     return pa.table(columns, schema=LANDED).sort_by("landed")
 
 
-def _make_table_of_events(name: str, log: RoomLog, time: Floats) -> pa.Table:
+def _make_table_of_events(room_name: str, log: RoomLog, clock_times: Floats) -> pa.Table:
     """The events as the people logged them, without clocks: names, own positions, and wrong times."""
     size = len(log.person)
     index = _number_events_by_person(log.person)
@@ -193,14 +195,14 @@ def _make_table_of_events(name: str, log: RoomLog, time: Floats) -> pa.Table:
     others = pa.array([[*(p for p in PEOPLE if p != one), LAKE] for one in PEOPLE])
     kinds = pa.array(["deliver", "send"])
     columns = {
-        "execution": _repeat_text(name, size),
+        "execution": _repeat_text(room_name, size),
         "process": people,
         "index": pa.array(index),
         "event": pc.binary_join_element_wise(people, numbers, "#"),
         "kind": kinds.take(pa.array(log.is_send.astype(np.int64))),
         "message": _name_messages(log.message),
         "receivers": others.take(pa.array(log.person, mask=~log.is_send)),
-        "time": pa.array(time),
+        "time": pa.array(clock_times),
     }
     arrays = [columns.get(field.name, pa.nulls(size, field.type)) for field in EVENTS]
     return pa.Table.from_arrays(arrays, schema=EVENTS)
@@ -227,7 +229,7 @@ def _number_events_by_person(person: Ints) -> Ints:
     return places
 
 
-def _count_seen_messages(log: RoomLog) -> Ints:
+def _count_messages_seen_at_each_event(log: RoomLog) -> Ints:
     """For each event how many messages of everybody its process had sent or read by then."""
     seen = np.zeros((len(log.person), len(PEOPLE)), dtype=np.int64)
     one_of_each = np.eye(len(PEOPLE), dtype=np.int64)
@@ -237,8 +239,8 @@ def _count_seen_messages(log: RoomLog) -> Ints:
     return seen
 
 
-def _make_stamps(counts: Ints) -> pa.Array:
+def _make_vector_stamps(seen_counts: Ints) -> pa.Array:
     """Vector stamps: how many messages of each person, by name."""
-    offsets = pa.array(np.arange(len(counts) + 1) * len(PEOPLE), pa.int32())
-    names = pa.array(PEOPLE * len(counts))
-    return pa.MapArray.from_arrays(offsets, names, pa.array(counts.ravel()))
+    offsets = pa.array(np.arange(len(seen_counts) + 1) * len(PEOPLE), pa.int32())
+    names = pa.array(PEOPLE * len(seen_counts))
+    return pa.MapArray.from_arrays(offsets, names, pa.array(seen_counts.ravel()))

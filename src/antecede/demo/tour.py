@@ -11,7 +11,7 @@ from antecede.demo import advice, lake, triangle
 
 def show_tour(console: Console, folder: Path) -> None:
     """Protocols on a small example, then the shop; its files go to the folder."""
-    triangle.show_protocols_on_triangle(console)
-    lake.show_lake(console, folder)
-    advice.show_advice(console, folder)
+    triangle.show_protocols_on_triangle_and_bad_network(console)
+    lake.show_lake_demo(console, folder)
+    advice.show_best_protocol_for_room(console, folder)
     console.print("Try it: .venv/bin/antecede audit examples/chat.jsonl --report page.html")

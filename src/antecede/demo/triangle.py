@@ -69,7 +69,7 @@ class Play:
         self.oracle = Oracle(GROUP)
         self.numbers: dict[str, int] = {}
 
-    def run(self) -> None:
+    def play_triangle_with_x_last(self) -> None:
         """Send x and y, then let everything arrive, x last."""
         self.send("P1", "x", "P3")
         self.send("P1", "y", "P2")
@@ -83,9 +83,8 @@ class Play:
         self.numbers[message] = self.oracle.record_send(source, [target])
         effects = self.ends[source].send(message.encode(), to=[target], **how)
         on_its_way = any(packet.payload == message.encode() for packet in effects.packets)
-        self.add_story_line(
-            source, f"sends {message} to {target}", "" if on_its_way else self.explain_wait(source, message)
-        )
+        note = "" if on_its_way else self.record_and_explain_wait(source, message)
+        self.add_story_line(source, f"sends {message} to {target}", note)
         self.apply_effects(source, effects)
 
     def receive_packet(self, packet: antecede.Packet) -> None:
@@ -94,17 +93,14 @@ class Play:
         effects = self.ends[packet.target].receive(packet)
         if packet.kind == "message":
             delivered = any(delivery.payload == packet.payload for delivery in effects.deliveries)
-            self.add_story_line(
-                packet.target,
-                f"{message} arrives",
-                "" if delivered else self.explain_wait(packet.target, message),
-            )
+            note = "" if delivered else self.record_and_explain_wait(packet.target, message)
+            self.add_story_line(packet.target, f"{message} arrives", note)
         else:
             self.add_story_line(packet.target, f"{packet.kind} from {packet.source} arrives", "")
         self.apply_effects(packet.target, effects)
 
     def apply_effects(self, process: str, effects: antecede.Effects) -> None:
-        """Put packets on their way and hand deliveries up; P2 answers y."""
+        """Put packets on their way and hand deliveries up."""
         self.network += effects.packets
         self.packets += len(effects.packets)
         self.control += sum(packet.control_bytes for packet in effects.packets)
@@ -114,13 +110,13 @@ class Play:
             elif self.waited and packet.payload.decode() == "y":
                 self.add_story_line(process, "y leaves the output buffer", "")
         for delivery in effects.deliveries:
-            self.deliver(process, delivery)
+            self.deliver_and_answer_y(process, delivery)
 
-    def deliver(self, process: str, delivery: antecede.Delivery) -> None:
-        """The application gets a message."""
+    def deliver_and_answer_y(self, process: str, delivery: antecede.Delivery) -> None:
+        """The application gets a message; P2 answers y with z."""
         message = delivery.payload.decode()
         late = self.oracle.is_late(process, self.numbers[message])
-        causes = self.oracle.record_delivery(process, self.numbers[message])
+        causes = self.oracle.record_delivery_and_list_missing_causes(process, self.numbers[message])
         names = [name for name, number in self.numbers.items() if number in causes]
         self.early += [message] if names else []
         self.add_story_line(
@@ -131,23 +127,19 @@ class Play:
         if message == "y":
             self.send("P2", "z", "P3")
 
-    def describe_delivery_order(self, missing_causes: list[str], late: bool) -> str:
+    def describe_delivery_order(self, missing_causes: list[str], is_late: bool) -> str:
         """How a delivery stands to causal order."""
-        if not missing_causes and not late:
+        if not missing_causes and not is_late:
             return "[green]in order[/]"
+        if self.depends and missing_causes:
+            return f"before {', '.join(missing_causes)}: declared independent"
         if self.depends:
-            return (
-                f"before {', '.join(missing_causes)}: declared independent"
-                if missing_causes
-                else "after z: independent"
-            )
-        return (
-            f"[red]early: {', '.join(missing_causes)} came first[/]"
-            if missing_causes
-            else "[red]late: an effect of it was faster[/]"
-        )
+            return "after z: independent"
+        if missing_causes:
+            return f"[red]early: {', '.join(missing_causes)} came first[/]"
+        return "[red]late: an effect of it was faster[/]"
 
-    def explain_wait(self, process: str, message: str) -> str:
+    def record_and_explain_wait(self, process: str, message: str) -> str:
         """What a message waits for, in the endpoint's own words."""
         held = next(held for held in self.ends[process].held() if held.payload == message.encode())
         self.waited.append(f"{message} at {process}")
@@ -169,7 +161,7 @@ def print_play(console: Console, title: str, play: Play) -> None:
     console.print(table)
 
 
-def show_protocols_on_triangle(console: Console) -> None:
+def show_protocols_on_triangle_and_bad_network(console: Console) -> None:
     """Play the triangle through the protocols, sum up, and go on to the bad network."""
     console.print(
         "[bold]P1[/] sends x to P3, then y to P2; P2 answers y with z to P3; the network is slow with x.\n"
@@ -179,7 +171,7 @@ def show_protocols_on_triangle(console: Console) -> None:
         summary.add_column(name)
     for protocol, title, options, depends in RUNS:
         play = Play(protocol, options, depends)
-        play.run()
+        play.play_triangle_with_x_last()
         print_play(console, title, play)
         broken = "z declared independent" if play.depends else "[red]broken[/]"
         kept = broken if play.early else "kept"

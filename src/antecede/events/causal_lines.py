@@ -13,7 +13,7 @@ import numpy as np
 
 from antecede.events.columns import Bools
 from antecede.kernels.arrays import group_by_key
-from antecede.kernels.causal_lines import MOST_LOOKS, find_lines_of_causes
+from antecede.kernels.causal_lines import MOST_LOOKS, mark_lines_ordered_by_causes
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints, invert_permutation
 
@@ -36,11 +36,11 @@ class OrderedRows(NamedTuple):
     edges: Edges
 
 
-def place_processes_by_causes(
+def add_lines_of_processes_ordered_by_causes(
     lines: EventLines, execution: Ints, has_message: Bools, causes: OrderedRows
 ) -> EventLines | None:
     """Lines also for processes that causes alone order; None if there is no such process."""
-    processes = _list_processes_without_order(lines, has_message, causes.stuck)
+    processes = _list_messaging_processes_without_order(lines, has_message, causes.stuck)
     if not len(processes):
         return None
     position = invert_permutation(causes.order)
@@ -50,7 +50,7 @@ def place_processes_by_causes(
     members = members[by_process]
     source, target = (position[side] for side in causes.edges)
     cause_starts, by_target = group_by_key(target, len(position))
-    is_line = find_lines_of_causes(
+    is_line = mark_lines_ordered_by_causes(
         starts,
         position[members],
         execution[members[starts[:-1]]],
@@ -58,20 +58,26 @@ def place_processes_by_causes(
         source[by_target],
         MOST_LOOKS,
     )
-    return _place_events_in_causal_order(lines, processes[is_line], position) if is_line.any() else None
+    if not is_line.any():
+        return None
+    return _put_events_of_processes_in_causal_order(lines, processes[is_line], position)
 
 
-def _list_processes_without_order(lines: EventLines, has_message: Bools, stuck: Ints) -> Ints:
+def _list_messaging_processes_without_order(
+    lines: EventLines, has_message: Bools, rows_on_cycles: Ints
+) -> Ints:
     """The processes, ascending, of which no event has a place, and at least two have to do with messages."""
     is_alone = lines.is_step & (lines.track >= lines.codes)
     talking = np.bincount(lines.process[is_alone & has_message], minlength=lines.codes)
     is_chosen = talking >= 2
     is_chosen[lines.process[lines.is_step & ~is_alone]] = False
-    is_chosen[lines.process[stuck]] = False
+    is_chosen[lines.process[rows_on_cycles]] = False
     return np.flatnonzero(is_chosen)
 
 
-def _place_events_in_causal_order(lines: EventLines, processes: Ints, position: Ints) -> EventLines:
+def _put_events_of_processes_in_causal_order(
+    lines: EventLines, processes: Ints, causal_position: Ints
+) -> EventLines:
     """The events of these processes share out their rows among themselves, in the order of causes.
 
     Arrivals, which are no steps, take part: what came first at the process must agree with this order.
@@ -80,5 +86,5 @@ def _place_events_in_causal_order(lines: EventLines, processes: Ints, position: 
     track, place = lines.track.copy(), lines.place.copy()
     steps = rows[lines.is_step[rows]]
     track[steps] = lines.process[steps]
-    place[rows[np.lexsort((position[rows], lines.process[rows]))]] = rows
+    place[rows[np.lexsort((causal_position[rows], lines.process[rows]))]] = rows
     return lines._replace(track=track, place=place)

@@ -32,12 +32,12 @@ def convert_structs_to_clocks(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def convert_structs_to_maps(column: pa.ChunkedArray, kind: pa.MapType) -> pa.ChunkedArray:
     """Structs as maps from the names of fields to their values; a field that is null is not in the map."""
-    return pa.chunked_array([_convert_structs(chunk, kind) for chunk in column.chunks], kind)
+    return pa.chunked_array([_make_maps_without_null_fields(chunk, kind) for chunk in column.chunks], kind)
 
 
-def _convert_structs(structs: pa.StructArray, kind: pa.MapType) -> pa.MapArray:
+def _make_maps_without_null_fields(structs: pa.StructArray, map_type: pa.MapType) -> pa.MapArray:
     size = len(structs)
-    counts = [field.cast(kind.item_type) for field in structs.flatten()]
+    counts = [field.cast(map_type.item_type) for field in structs.flatten()]
     is_given = np.column_stack([count.is_valid().to_numpy(zero_copy_only=False) for count in counts])
     row, field = np.nonzero(is_given)
     names = pa.array([field.name for field in structs.type], pa.string()).take(pa.array(field))
@@ -48,15 +48,19 @@ def _convert_structs(structs: pa.StructArray, kind: pa.MapType) -> pa.MapArray:
     return pa.MapArray.from_arrays(ends, names, items)
 
 
-def check_clock_column(column: pa.ChunkedArray) -> None:
+def refuse_wrong_counts_in_clock_column(column: pa.ChunkedArray) -> None:
     """Refuse a clock with a count that is none, and name its row."""
     first_row = 0
     for chunk in column.chunks:
         clocks = flatten_lists(chunk)
         keys, counts = clocks.items
-        entry = pc.index(_find_wrong_counts(counts), True).as_py()
+        entry = pc.index(_mark_wrong_counts(counts), True).as_py()
         if entry >= 0:
-            key, count, row = keys[entry].as_py(), counts[entry].as_py(), first_row + int(clocks.rows[entry])
+            key, count, row = (
+                keys[entry].as_py(),
+                counts[entry].as_py(),
+                first_row + int(clocks.row_of_item[entry]),
+            )
             what = "nothing" if count is None else count
             raise CallerError(
                 f"column 'clock' has {what} as the count of {key!r} in row {row} (from 0): {COUNTS_ARE}"
@@ -64,12 +68,12 @@ def check_clock_column(column: pa.ChunkedArray) -> None:
         first_row += len(chunk)
 
 
-def _find_wrong_counts(counts: pa.Array) -> pa.Array:
+def _mark_wrong_counts(counts: pa.Array) -> pa.Array:
     is_count = pc.and_(pc.greater_equal(counts, 0), pc.less_equal(counts, LARGEST))
     return pc.invert(pc.fill_null(is_count, False))
 
 
-def check_counts(counts: Ints) -> None:
+def refuse_wrong_clock_counts(counts: Ints) -> None:
     """Refuse counts of clocks that are none; null is a negative number here."""
     if len(counts) and not (counts.min() >= 0 and counts.max() <= LARGEST):
         wrong = counts[(counts < 0) | (counts > LARGEST)][0]

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from antecede.core.errors import CallerError
 from antecede.events.clock_columns import (
-    check_clock_column,
     convert_structs_to_clocks,
     is_struct_of_counts,
+    refuse_wrong_counts_in_clock_column,
 )
 from antecede.events.kinds import convert_kind_column
 from antecede.tables import EVENTS
@@ -45,13 +45,13 @@ def choose_column_conversion(
         return Conversion.FROM_TIMESTAMP
     if column == "clock" and is_struct_of_counts(given):
         return Conversion.FROM_STRUCT
-    if not pa.types.is_null(given) and _classify_type(given) != _classify_type(wanted):
+    if not pa.types.is_null(given) and _classify_type_by_nesting(given) != _classify_type_by_nesting(wanted):
         types = f"is {describe_type(given)} and must be {describe_type(wanted)}"
         raise CallerError(f"column {column!r} {types}: cast it first")
     return Conversion.CAST
 
 
-def _classify_type(kind: pa.DataType) -> str:
+def _classify_type_by_nesting(kind: pa.DataType) -> str:
     """What a value of this type is made of: what differs here, no cast can bring together."""
     if pa.types.is_map(kind):
         return "map"
@@ -81,7 +81,7 @@ def coerce_events(table: pa.Table) -> pa.Table:
     """
     check_event_columns(table.column_names)
     columns = {
-        field.name: _convert_column(table[field.name], field)
+        field.name: _convert_and_check_column(table[field.name], field)
         for field in EVENTS
         if field.name in table.column_names
     }
@@ -92,7 +92,7 @@ def coerce_events(table: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def _convert_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArray:
+def _convert_and_check_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArray:
     conversion = choose_column_conversion(wanted.name, column.type)
     try:
         if conversion is Conversion.FROM_STRUCT:
@@ -109,6 +109,6 @@ def _convert_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArra
             f"column {wanted.name!r} cannot be read as {wanted.type}: {error}; cast it first"
         ) from None
     if wanted.name == "clock":
-        check_clock_column(column)
+        refuse_wrong_counts_in_clock_column(column)
     # As readers do: an infinite time is unknown.
     return pc.if_else(pc.is_finite(column), column, None) if wanted.name == "time" else column

@@ -35,7 +35,7 @@ class FlatLists(NamedTuple):
     items: list[pa.Array]
 
     @property
-    def rows(self) -> Ints:
+    def row_of_item(self) -> Ints:
         """The row of each item."""
         return list_item_rows(self.starts)
 
@@ -52,7 +52,7 @@ def _join_chunks(column: pa.ChunkedArray) -> pa.Array:
     return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
 
 
-def widen_text_offsets(table: pa.Table) -> pa.Table:
+def widen_offsets_of_huge_text_columns(table: pa.Table) -> pa.Table:
     """The table with 64-bit offsets in columns of more text than 32 bits can count."""
     for at, field in enumerate(table.schema):
         column = table.column(at)
@@ -70,21 +70,21 @@ def _widen_text_type(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_widen_text_type(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-def encode_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
+def dictionary_encode_columns(table: pa.Table, column_names: Sequence[str]) -> pa.Table:
     """The table with these columns of names as dictionaries, so that rows are moved without their names.
 
     Two at a time: the one with the most names takes about as long as all others.
     """
-    present = [name for name in names if name in table.column_names]
+    present = [name for name in column_names if name in table.column_names]
     with ThreadPoolExecutor(2) as threads:
-        encoded = list(threads.map(_encode_column, (table[name] for name in present)))
+        encoded = list(threads.map(_dictionary_encode_column, (table[name] for name in present)))
     for name, column in zip(present, encoded, strict=True):
         at = table.column_names.index(name)
         table = table.set_column(at, name, column)
     return table
 
 
-def _encode_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
+def _dictionary_encode_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """A column of names as a dictionary in one piece; the names are never put into one piece."""
     return _join_chunks(column.dictionary_encode())
 
@@ -97,14 +97,14 @@ def take_table_rows(table: pa.Table, rows: Ints) -> pa.Table:
     return pa.table(columns, table.column_names)
 
 
-def decode_names(array: pa.Array) -> pa.Array:
+def decode_dictionary(array: pa.Array) -> pa.Array:
     """Plain names again, of a column that may be a dictionary."""
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
 
 
-def decode_columns(table: pa.Table) -> pa.Table:
+def decode_dictionary_columns(table: pa.Table) -> pa.Table:
     """The table with plain names again."""
-    return pa.table({name: decode_names(get_column(table, name)) for name in table.column_names})
+    return pa.table({name: decode_dictionary(get_column(table, name)) for name in table.column_names})
 
 
 def encode_names_by_rank(columns: Sequence[pa.Array]) -> EncodedNames:
@@ -135,9 +135,9 @@ def encode_names_by_appearance(columns: Sequence[pa.Array]) -> EncodedNames:
     return EncodedNames(shared.dictionary, codes)
 
 
-def to_integers(array: pa.Array, missing: int) -> Ints:
+def to_integers(array: pa.Array, null_value: int) -> Ints:
     """Integers, with a number for null."""
-    filled = array.fill_null(missing) if array.null_count else array
+    filled = array.fill_null(null_value) if array.null_count else array
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 

@@ -17,24 +17,24 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.causal_lines import EventLines, OrderedRows, place_processes_by_causes
+from antecede.events.causal_lines import EventLines, OrderedRows, add_lines_of_processes_ordered_by_causes
 from antecede.events.columns import (
     Bools,
-    encode_columns,
+    dictionary_encode_columns,
     get_column,
     take_table_rows,
     to_floats,
     to_integers,
-    widen_text_offsets,
+    widen_offsets_of_huge_text_columns,
 )
-from antecede.events.ids import IdLinks, link_events_by_ids
+from antecede.events.ids import IdLinks, RepeatedIds, link_events_by_ids
 from antecede.events.messages import (
     classify_message_acts,
     list_arrival_to_delivery_edges,
-    list_message_edges,
+    list_edges_from_sends,
     match_events_by_message,
 )
-from antecede.events.processes import Actors, assign_tracks_and_places, find_actors
+from antecede.events.processes import Actors, assign_tracks_and_places, encode_actors_and_clocks
 from antecede.events.row_order import sort_event_rows
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
 from antecede.kernels.histories import Edges, find_clock_edges
@@ -52,7 +52,7 @@ hardly ever repeat, and stay as they are."""
 class GraphEvents(NamedTuple):
     """Rows are those of the table, which is in canonical order; all arrays over events follow it."""
 
-    table: pa.Table  # EVENTS columns, but names are dictionaries (see `columns.decode_names`)
+    table: pa.Table  # EVENTS columns, but names are dictionaries (see `columns.decode_dictionary`)
     execution: Ints  # a code, ascending
     executions: pa.Array  # names by code
     process: Ints  # a code for each process of each execution; an event without one has its own
@@ -62,7 +62,7 @@ class GraphEvents(NamedTuple):
     place: Ints  # ascends along a track
     own: Ints  # own clock entry, 0 if there is none
     clocks: Rows  # over process codes
-    reused_ids: tuple[Ints, Ints]  # events with the id of another in the execution: that first one, and they
+    repeated_ids: RepeatedIds
 
     def look_up_process_names(self, codes: Ints) -> list[str | None]:
         """The names of processes; None for a code of -1."""
@@ -95,7 +95,7 @@ class GraphCauses(NamedTuple):
     stuck: Ints  # rows on cycles, ascending: these have no right place in the order
 
     @property
-    def ghost_rows(self) -> Ints:
+    def rows_naming_ghosts(self) -> Ints:
         """The rows that name ghosts."""
         return to_integers(get_column(self.ghosts, "row"), -1)
 
@@ -133,24 +133,24 @@ def build_event_graph(table: pa.Table) -> EventGraph:
 
     Of two events with one id in an execution, the first in canonical order is the one that others name.
     """
-    table = widen_text_offsets(table)
+    table = widen_offsets_of_huge_text_columns(table)
     columns = table.column_names
     many_names = [name for name in MANY_NAMES if name in columns]
     with ThreadPoolExecutor(1) as other_thread:
         # To encode the ids of messages takes as long as to find out who acts.
-        encoding = other_thread.submit(encode_columns, table.select(many_names), MANY_NAMES)
-        table = encode_columns(table, FEW_NAMES)
+        encoding = other_thread.submit(dictionary_encode_columns, table.select(many_names), MANY_NAMES)
+        table = dictionary_encode_columns(table, FEW_NAMES)
         rows, execution, executions = sort_event_rows(table)
-        table = _reorder_rows(table.drop_columns(many_names), rows)
+        table = _reorder_rows_in_one_piece(table.drop_columns(many_names), rows)
         ids = other_thread.submit(link_events_by_ids, table, execution, executions)
-        who = find_actors(table, execution)
+        who = encode_actors_and_clocks(table, execution)
         act = classify_message_acts(table, execution)
-        encoded = _reorder_rows(encoding.result(), rows)
+        encoded = _reorder_rows_in_one_piece(encoding.result(), rows)
         for name in many_names:
             table = table.append_column(name, encoded[name])
         events = locate_events_in_processes(table.select(columns), execution, executions, who, act)
         # Matching takes as long as all that needs no messages.
-        line_orders = other_thread.submit(find_process_and_clock_orders, events)
+        line_orders = other_thread.submit(find_process_and_clock_edges_and_sort_rows_by_time, events)
         links = match_events_by_message(events.table, execution, act, who, events.track, events.place)
     graph = assemble_event_graph(events, line_orders.result(), links, ids.result())
     lines = _find_lines_made_by_causes(graph)
@@ -159,7 +159,9 @@ def build_event_graph(table: pa.Table) -> EventGraph:
     # Which send and which delivery come first, and so the edges, follow the order of processes.
     events = events._replace(track=lines.track, place=lines.place)
     links = match_events_by_message(events.table, execution, act, who, lines.track, lines.place)
-    return assemble_event_graph(events, find_process_and_clock_orders(events), links, ids.result())
+    return assemble_event_graph(
+        events, find_process_and_clock_edges_and_sort_rows_by_time(events), links, ids.result()
+    )
 
 
 def _find_lines_made_by_causes(graph: EventGraph) -> EventLines | None:
@@ -167,10 +169,12 @@ def _find_lines_made_by_causes(graph: EventGraph) -> EventLines | None:
     events, causes = graph.events, graph.causes
     lines = EventLines(events.process, events.is_step, events.track, events.place, len(events.process_names))
     ordered = OrderedRows(causes.order, causes.stuck, causes.edges)
-    return place_processes_by_causes(lines, events.execution, graph.messages.links.code >= 0, ordered)
+    return add_lines_of_processes_ordered_by_causes(
+        lines, events.execution, graph.messages.links.code >= 0, ordered
+    )
 
 
-def _reorder_rows(table: pa.Table, rows: Ints) -> pa.Table:
+def _reorder_rows_in_one_piece(table: pa.Table, rows: Ints) -> pa.Table:
     """These rows, in this order and in one piece: else every look at a column would make one."""
     if (rows[1:] < rows[:-1]).any():
         table = take_table_rows(table, rows)
@@ -188,7 +192,7 @@ def locate_events_in_processes(
     return CodedEvents(table, execution, executions, who, act, is_step, track, place)
 
 
-def find_process_and_clock_orders(events: CodedEvents) -> LineOrders:
+def find_process_and_clock_edges_and_sort_rows_by_time(events: CodedEvents) -> LineOrders:
     """The edges of process order, those of clocks, and the order of rows by execution, time, line, index."""
     source, target = find_clock_edges(events.track, events.who.own, events.who.clocks, events.place)
     is_across = events.track[source] != events.track[target]
@@ -221,7 +225,7 @@ def assemble_event_graph(
         place=coded_events.place,
         own=who.own,
         clocks=who.clocks,
-        reused_ids=ids.doubles,
+        repeated_ids=ids.repeated_ids,
     )
     messages = GraphMessages(act=coded_events.act, sender=who.sender, links=links)
     return EventGraph(
@@ -233,8 +237,8 @@ def _merge_edges_and_order_events(
     events: GraphEvents, lines: LineOrders, links: MessageLinks, ids: IdLinks
 ) -> GraphCauses:
     """All edges, and an order of the events by them."""
-    message_edges = list_message_edges(links, events.is_step)
-    arrivals = list_message_edges(links, ~events.is_step)
+    message_edges = list_edges_from_sends(links, events.is_step)
+    arrivals = list_edges_from_sends(links, ~events.is_step)
     steps = [*lines.edges, (*ids.parents, PARENT), (*message_edges, MESSAGE)]
     handovers = list_arrival_to_delivery_edges(links)
     linear = order_events_by_edges(lines.by_rank, steps, arrivals, handovers)

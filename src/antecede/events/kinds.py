@@ -29,26 +29,33 @@ LISTED_WORDS = 5
 """Words for unknown kinds that a sentence lists."""
 
 
-def find_usual_kind(word: str) -> str | None:
+def find_kind_meant_by_word(word: str) -> str | None:
     """One of our kinds, if the word is known to mean one, in whatever case."""
     return USUAL_KINDS.get(word.lower())
 
 
 def convert_kind_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Kinds in the place of words that mean one; a word that is not known stays, and is taken as local."""
-    return pa.chunked_array([_convert_kinds(chunk) for chunk in column.chunks], column.type)
+    return pa.chunked_array([_replace_words_by_kinds(chunk) for chunk in column.chunks], column.type)
 
 
-def _convert_kinds(array: pa.Array) -> pa.Array:
-    encoded = array.dictionary_encode()
-    words = encoded.dictionary.to_pylist()
-    kinds = [find_usual_kind(word) or word for word in words]
-    return array if kinds == words else pa.array(kinds, array.type).take(encoded.indices)
+def _replace_words_by_kinds(words: pa.Array) -> pa.Array:
+    encoded = words.dictionary_encode()
+    distinct_words = encoded.dictionary.to_pylist()
+    kinds = []
+    for word in distinct_words:
+        kind = find_kind_meant_by_word(word)
+        kinds.append(word if kind is None else kind)
+    if kinds == distinct_words:
+        return words
+    return pa.array(kinds, words.type).take(encoded.indices)
 
 
 def list_unknown_words(words: pa.Array) -> list[str]:
     """Words of a column that mean no kind, in order of the alphabet."""
-    return sorted(word for word in words.unique().drop_null().to_pylist() if find_usual_kind(word) is None)
+    return sorted(
+        word for word in words.unique().drop_null().to_pylist() if find_kind_meant_by_word(word) is None
+    )
 
 
 def describe_unknown_words(words: Collection[str], remedy: str) -> str | None:

@@ -55,9 +55,9 @@ def match_events_by_message(
     return match_messages(rows)
 
 
-def list_message_edges(links: MessageLinks, among: Bools) -> Edges:
+def list_edges_from_sends(links: MessageLinks, is_target: Bools) -> Edges:
     """From each send to what was received of it; on a track, to the first copy alone."""
-    target = np.flatnonzero((links.cause >= 0) & among)
+    target = np.flatnonzero((links.cause >= 0) & is_target)
     return Edges(links.cause[target], target)
 
 

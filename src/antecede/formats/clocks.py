@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.core.wire import Count
-from antecede.formats.maps import flatten_maps
+from antecede.formats.maps import flatten_maps_into_rows_keys_items
 from antecede.formats.rows import Clock, Refused, build_map_column
 from antecede.kernels.clock_texts import ABSENT, scan_clocks
 from antecede.kernels.ragged import Ints
@@ -31,13 +31,13 @@ class ClockColumn(NamedTuple):
     """NO_ENTRY where a clock has none for its process."""
 
 
-def read_clocks(texts: pa.Array, hosts: pa.Array) -> ClockColumn:
+def decode_clocks_or_empty(texts: pa.Array, processes: pa.Array) -> ClockColumn:
     """The clocks of some records; an empty one, without an own entry, where `decode_clock` would refuse."""
-    plain = read_plain_clocks(texts, hosts)
+    plain = read_plain_clocks(texts, processes)
     if plain is not None:
         return plain
     decoded = _decode_clocks(texts.to_pylist())
-    return build_clock_column([{} if clock is None else clock for clock in decoded], hosts)
+    return build_clock_column([{} if clock is None else clock for clock in decoded], processes)
 
 
 def read_plain_clocks(texts: pa.Array, processes: pa.Array) -> ClockColumn | None:
@@ -89,7 +89,7 @@ def missing_entries_to_null(own_entries: Ints) -> pa.Array:
 
 def find_clock_entries(clocks: pa.MapArray, processes: pa.Array) -> pa.Array:
     """The entry of each clock for a process; null if it has none."""
-    rows, keys, items = flatten_maps(clocks)
+    rows, keys, items = flatten_maps_into_rows_keys_items(clocks)
     is_own = pc.fill_null(pc.equal(keys, processes.take(pa.array(rows))), False)
     is_own = is_own.to_numpy(zero_copy_only=False)
     entry_of_row = np.full(len(clocks), -1, np.int64)

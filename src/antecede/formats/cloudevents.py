@@ -70,9 +70,9 @@ def _set_event_ids_and_parents(rows: FileRows, ids: list[str], causes: list[str 
         holders.setdefault((execution, name), set()).add(source or "")
     for row, (name, cause) in enumerate(zip(ids, causes, strict=True)):
         execution = rows.execution[row]
-        mine = _qualify_event_id(rows.process[row] or "", name, holders[execution, name])
+        mine = _qualify_event_id_if_ambiguous(rows.process[row] or "", name, holders[execution, name])
         found = holders.get((execution, cause or ""), set())
-        known = [_qualify_event_id(source, cause or "", found) for source in sorted(found)]
+        known = [_qualify_event_id_if_ambiguous(source, cause or "", found) for source in sorted(found)]
         parents = [parent for parent in known if parent != mine] or known or [cause or ""]
         rows.event[row], rows.parents[row] = mine, [] if cause is None else parents
         more = {} if mine == name else {"id": name}
@@ -83,7 +83,7 @@ def _set_event_ids_and_parents(rows: FileRows, ids: list[str], causes: list[str 
         rows.fields[row] = {**(rows.fields[row] or {}), **more} or None
 
 
-def _qualify_event_id(source: str, id: str, sources_with_id: set[str]) -> str:
+def _qualify_event_id_if_ambiguous(source: str, id: str, sources_with_id: set[str]) -> str:
     return id if len(sources_with_id) == 1 else f"{source}#{id}"
 
 

@@ -88,15 +88,15 @@ def build_name_list_column(lists: Sequence[Any]) -> pa.Array:
     return build_list_array(flat, sizes, is_given)
 
 
-def build_list_array(flat: pa.Array, sizes: Any, is_given: Any) -> pa.Array:
+def build_list_array(elements: pa.Array, sizes: Any, is_given: Any) -> pa.Array:
     """A column of lists from their elements and sizes; null where a list is not given."""
     offsets = np.zeros(len(sizes) + 1, np.int32)
     np.cumsum(sizes, out=offsets[1:])
     mask = None if is_given.all() else np.append(~is_given, False)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32(), mask=mask), flat)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32(), mask=mask), elements)
 
 
-def build_kind_column(words: pa.Array, kind_of_word: dict[str, str]) -> tuple[pa.Array, pa.Array]:
+def build_kinds_and_unknown_words(words: pa.Array, kind_of_word: dict[str, str]) -> tuple[pa.Array, pa.Array]:
     """Kinds, null for words that are not known; and those words, null elsewhere."""
     encoded = words.dictionary_encode()
     known = [values.read_kind(word, kind_of_word) for word in encoded.dictionary.to_pylist()]
@@ -106,7 +106,7 @@ def build_kind_column(words: pa.Array, kind_of_word: dict[str, str]) -> tuple[pa
     return column, pc.if_else(pc.is_null(column), words, None)
 
 
-def build_time_column_ms(raw_times: Sequence[Any]) -> tuple[pa.Array, list[str | None]]:
+def build_times_ms_and_unknown_texts(raw_times: Sequence[Any]) -> tuple[pa.Array, list[str | None]]:
     """Milliseconds, null for what is no time; and the text of that, None elsewhere."""
     unknown: list[str | None] = []
     if str not in set(map(type, raw_times)):
@@ -130,7 +130,7 @@ def build_text_column(raw_values: Sequence[Any]) -> pa.Array:
         return pa.array(raw_values, pa.string())
     if str in types or type(None) in types:
         return pa.array([None if text is None else values.as_text(text) for text in raw_values], pa.string())
-    return pa.array(values.as_texts(raw_values), pa.string())
+    return pa.array(values.encode_each_as_json_text(raw_values), pa.string())
 
 
 def build_fields_column(fields: Sequence[Fields]) -> pa.Array:

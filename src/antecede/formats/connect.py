@@ -6,7 +6,12 @@ What is in the envelopes may be of any format with lines; they are opened before
 import msgspec
 
 from antecede.core.errors import InputError
-from antecede.formats.jsons import ERRORS, are_all_lines_objects, list_line_numbers, list_object_keys
+from antecede.formats.jsons import (
+    ERRORS,
+    are_all_lines_objects,
+    list_line_numbers_of_stripped_data,
+    list_object_keys,
+)
 from antecede.formats.source import Source
 
 ENVELOPE = {"schema", "payload"}
@@ -34,22 +39,22 @@ def unwrap_connect_envelopes(source: Source) -> Source:
     first_line = data.lstrip().partition(b"\n")[0]
     if list_object_keys(first_line) != ENVELOPE:
         return source
-    body, lines = data.strip(), list_line_numbers(data)
-    payloads = _unwrap_all_lines(body) if are_all_lines_objects(body, len(lines)) else None
+    body, lines = data.strip(), list_line_numbers_of_stripped_data(data)
+    payloads = _unwrap_lines_if_all_envelopes(body) if are_all_lines_objects(body, len(lines)) else None
     if payloads is None:
-        payloads = [_unwrap_line(line) for line in body.split(b"\n")]
+        payloads = [_unwrap_line_if_envelope(line) for line in body.split(b"\n")]
     blank = b"\n" * (lines.start - 1)
     return source._replace(data=blank + b"\n".join(payloads) + b"\n")
 
 
-def _unwrap_all_lines(body: bytes) -> list[bytes] | None:
+def _unwrap_lines_if_all_envelopes(body: bytes) -> list[bytes] | None:
     try:
         return [bytes(one.payload) for one in _envelopes.decode_lines(body)]
     except ERRORS:
         return None
 
 
-def _unwrap_line(line: bytes) -> bytes:
+def _unwrap_line_if_envelope(line: bytes) -> bytes:
     """A line that is no envelope stays as it is, for its reader to refuse."""
     try:
         return bytes(_envelopes.decode(line).payload)

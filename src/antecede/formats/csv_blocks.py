@@ -23,10 +23,10 @@ from antecede.formats.columns import (
     assemble_events,
     build_fields_column,
     build_fields_column_from_columns,
-    build_kind_column,
+    build_kinds_and_unknown_words,
     build_list_array,
     build_name_list_column,
-    build_time_column_ms,
+    build_times_ms_and_unknown_texts,
 )
 from antecede.formats.jsons import ERRORS
 from antecede.formats.mapped import Mapper
@@ -39,7 +39,7 @@ _fields = msgspec.json.Decoder(list[dict[str, str]])
 _lists = msgspec.json.Decoder(list[list[str]])
 
 
-class CsvBlocks:
+class CsvBlockReader:
     """Reads blocks of lines under one header."""
 
     def __init__(self, names: list[str], separator: str, mapper: Mapper, file: str) -> None:
@@ -60,7 +60,9 @@ class CsvBlocks:
         types = dict.fromkeys(names, pa.string())
         self.convert = pa_csv.ConvertOptions(column_types=types, strings_can_be_null=False)
 
-    def decode_block(self, block: bytes, first_line: int, line_count: int) -> tuple[pa.Table, pa.Array]:
+    def decode_events_and_own_entries(
+        self, block: bytes, first_line: int, line_count: int
+    ) -> tuple[pa.Table, pa.Array]:
         """The events of a block, and the entries of their clocks for their own processes."""
         body = block.removesuffix(b"\n")
         if not self.is_possible or not body or b"\r" in body or b"\0" in body:
@@ -77,9 +79,13 @@ class CsvBlocks:
         if len(table) != line_count:
             raise Odd
         cells = {name: _empty_cells_to_null(table[name]) for name in self.names}
-        return self._build_events(cells, pa.array(np.arange(first_line, first_line + line_count)))
+        return self._build_events_and_own_entries(
+            cells, pa.array(np.arange(first_line, first_line + line_count))
+        )
 
-    def _build_events(self, cells: dict[str, pa.Array], lines: pa.Array) -> tuple[pa.Table, pa.Array]:
+    def _build_events_and_own_entries(
+        self, cells: dict[str, pa.Array], lines: pa.Array
+    ) -> tuple[pa.Table, pa.Array]:
         given = {own: self._get_cells_of_event_column(own, cells) for own in self.columns}
         columns: dict[str, pa.Array] = {}
         others = {name: cells[name] for name in self.others if cells[name].null_count < len(lines)}
@@ -91,16 +97,18 @@ class CsvBlocks:
             elif own in (*NAME_COLUMNS, "text"):
                 columns[own] = column
         if "kind" in given:
-            columns["kind"], words = build_kind_column(given["kind"], self.kinds)
-            _add_field_column(others, "kind", words)
+            columns["kind"], words = build_kinds_and_unknown_words(given["kind"], self.kinds)
+            _keep_unknown_texts_as_field(others, "kind", words)
         if "time" in given:
-            columns["time"], texts = _parse_time_cells_ms(given["time"])
-            _add_field_column(others, "time", texts)
+            columns["time"], texts = _parse_times_ms_and_unknown_texts(given["time"])
+            _keep_unknown_texts_as_field(others, "time", texts)
         owns = pa.nulls(len(lines), pa.int64())
         if "clock" in given:
-            columns["clock"], owns = _parse_clock_cells(given["clock"], columns["process"])
+            columns["clock"], owns = _parse_clocks_and_own_entries(given["clock"], columns["process"])
         if "fields" in given and given["fields"].null_count < len(lines):
-            columns["fields"] = _merge_fields(_decode_json_cells(given["fields"], _fields), others)
+            columns["fields"] = _merge_given_fields_with_other_columns(
+                _decode_json_cells(given["fields"], _fields), others
+            )
         elif others:
             columns["fields"] = build_fields_column_from_columns(others)
         return assemble_events(columns, lines, self.file), owns
@@ -132,12 +140,12 @@ def _empty_cells_to_null(column: pa.ChunkedArray) -> pa.Array:
     return pc.if_else(pc.equal(sizes, 0), None, cells) if pc.min(sizes).as_py() == 0 else cells
 
 
-def _add_field_column(others: dict[str, pa.Array], name: str, texts: pa.Array) -> None:
+def _keep_unknown_texts_as_field(other_columns: dict[str, pa.Array], name: str, texts: pa.Array) -> None:
     """Keep what could not be understood among the fields."""
     if texts.null_count < len(texts):
-        if name in others:
+        if name in other_columns:
             raise Odd
-        others[name] = texts
+        other_columns[name] = texts
 
 
 def _parse_count_cells(cells: pa.Array) -> pa.Array:
@@ -147,7 +155,7 @@ def _parse_count_cells(cells: pa.Array) -> pa.Array:
     return cells.cast(pa.int64())
 
 
-def _parse_time_cells_ms(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _parse_times_ms_and_unknown_texts(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Times, and the text of what is none."""
     try:
         times = cells.cast(pa.float64())
@@ -155,11 +163,11 @@ def _parse_time_cells_ms(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
             return times, pa.nulls(len(cells), pa.string())
     except pa.ArrowInvalid:
         pass
-    times, texts = build_time_column_ms(cells.to_pylist())
+    times, texts = build_times_ms_and_unknown_texts(cells.to_pylist())
     return times, pa.array(texts, pa.string()) if texts else pa.nulls(len(cells), pa.string())
 
 
-def _parse_clock_cells(cells: pa.Array, processes: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _parse_clocks_and_own_entries(cells: pa.Array, processes: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Clocks, and the entries of their own processes."""
     # A clock that is absent is null, but a cell that says so has no clock that could be read.
     if pc.any(pc.equal(cells, "null")).as_py():
@@ -210,7 +218,9 @@ def _decode_json_cells(cells: pa.Array, decoder: Any) -> list[Any]:
     return [next(remaining) if is_given else None for is_given in pc.is_valid(cells).to_pylist()]
 
 
-def _merge_fields(given: Sequence[dict[str, str] | None], others: dict[str, pa.Array]) -> pa.Array:
+def _merge_given_fields_with_other_columns(
+    given: Sequence[dict[str, str] | None], others: dict[str, pa.Array]
+) -> pa.Array:
     """Fields that records give as such, and other columns; those given win, except over kind and time."""
     merged: list[dict[str, str]] = [dict(one or {}) for one in given]
     for name, column in others.items():

@@ -12,7 +12,7 @@ from typing import Any
 
 from antecede.core.errors import InputError
 from antecede.formats.columns import Odd
-from antecede.formats.csv_blocks import CsvBlocks, ends_inside_record, split_list_cell
+from antecede.formats.csv_blocks import CsvBlockReader, ends_inside_record, split_list_cell
 from antecede.formats.jsons import decode_value
 from antecede.formats.mapped import OWN, Mapper
 from antecede.formats.mapped_events import LineBlock, MappedEvents, split_block, split_into_blocks
@@ -41,10 +41,10 @@ def read(source: Source, settings: Settings) -> Parsed:
         records = _read_records(text, find_separator(text.lstrip().split("\n", 1)[0]))
         first = next(records, None)
         if first is not None:
-            _add_csv_records(records, _list_column_names(first, source.name), events)
+            _add_csv_records(records, _require_unique_column_names(first, source.name), events)
         return events.finish_file("csv")
     body = _skip_lines(source.data, header.count("\n"))
-    _add_csv_blocks(body, header, header.count("\n") + 1, events)
+    _add_csv_and_tell_if_record_per_line(body, header, header.count("\n") + 1, events)
     return events.finish_file("csv")
 
 
@@ -55,7 +55,7 @@ def read_part(data: bytes, name: str, settings: Settings, first_line: int, heade
     ended, too: then the next part begins with a record.
     """
     events = MappedEvents(OWN, settings, name)
-    is_by_line = _add_csv_blocks(data, header, first_line, events)
+    is_by_line = _add_csv_and_tell_if_record_per_line(data, header, first_line, events)
     return events.finish_part(is_by_line)
 
 
@@ -66,11 +66,13 @@ def _skip_lines(data: bytes, count: int) -> bytes:
     return data[begin:]
 
 
-def _add_csv_blocks(data: bytes, header: str, first_line: int, events: MappedEvents) -> bool:
+def _add_csv_and_tell_if_record_per_line(
+    data: bytes, header: str, first_line: int, events: MappedEvents
+) -> bool:
     """Read lines behind a header in blocks. Whether every line is surely one record."""
     sign = find_separator(header.lstrip())
-    names = _list_column_names(next(_read_records(header, sign)), events.file)
-    reader = CsvBlocks(names, sign, events.mapper, events.file)
+    names = _require_unique_column_names(next(_read_records(header, sign)), events.file)
+    reader = CsvBlockReader(names, sign, events.mapper, events.file)
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     begin = 0
     has_other_ends = b"\r" in data
@@ -84,10 +86,12 @@ def _add_csv_blocks(data: bytes, header: str, first_line: int, events: MappedEve
     return True
 
 
-def _try_add_csv_block(block: LineBlock, reader: CsvBlocks, separator: str, events: MappedEvents) -> bool:
+def _try_add_csv_block(
+    block: LineBlock, reader: CsvBlockReader, separator: str, events: MappedEvents
+) -> bool:
     """Read a block, if each of its lines is surely a record. Whether that is so; if not, nothing is read."""
     try:
-        events.add_block(*reader.decode_block(*block))
+        events.add_block(*reader.decode_events_and_own_entries(*block))
         return True
     except Odd:
         text = Source(block.data, "").text()
@@ -99,7 +103,9 @@ def _try_add_csv_block(block: LineBlock, reader: CsvBlocks, separator: str, even
     return True
 
 
-def _add_irregular_block(block: LineBlock, reader: CsvBlocks, separator: str, events: MappedEvents) -> None:
+def _add_irregular_block(
+    block: LineBlock, reader: CsvBlockReader, separator: str, events: MappedEvents
+) -> None:
     """Read a block whose lines are records, in smaller blocks as far as these are plain."""
     parts = split_block(block)
     if len(parts) == 1:
@@ -108,7 +114,7 @@ def _add_irregular_block(block: LineBlock, reader: CsvBlocks, separator: str, ev
         return
     for part in parts:
         try:
-            events.add_block(*reader.decode_block(*part))
+            events.add_block(*reader.decode_events_and_own_entries(*part))
         except Odd:
             _add_irregular_block(part, reader, separator, events)
 
@@ -123,7 +129,7 @@ def find_header(head: bytes) -> str | None:
     return header if is_plain and not ends_inside_record(header, find_separator(line)) else None
 
 
-def _list_column_names(header: Line, file: str) -> list[str]:
+def _require_unique_column_names(header: Line, file: str) -> list[str]:
     names = [str(cell).strip() for cell in header[1]]
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
@@ -166,21 +172,23 @@ def _copy_lines_while_reading(stream: io.StringIO, copies: list[str]) -> Iterato
         yield line
 
 
-def _make_record(header: list[str], cells: list[str] | str, mapper: Mapper) -> dict[str, Any]:
-    if isinstance(cells, str):
-        raise Refused(cells)
-    if len(cells) != len(header):
-        raise Refused(f"{len(cells)} cells, but the header has {len(header)}")
-    record: dict[str, Any] = {name: cell for name, cell in zip(header, cells, strict=True) if cell != ""}
-    found, _ = mapper.find_column_values(record)
+def _make_record(column_names: list[str], cells_or_fault: list[str] | str, mapper: Mapper) -> dict[str, Any]:
+    if isinstance(cells_or_fault, str):
+        raise Refused(cells_or_fault)
+    cells = cells_or_fault
+    if len(cells) != len(column_names):
+        raise Refused(f"{len(cells)} cells, but the header has {len(column_names)}")
+    named = zip(column_names, cells, strict=True)
+    record: dict[str, Any] = {name: cell for name, cell in named if cell != ""}
+    found, _ = mapper.find_column_values_and_used_paths(record)
     for own in ("clock", "fields", "receivers", "parents"):
         if own in found:
             name = next(".".join(path) for path in mapper.paths[own] if ".".join(path) in record)
-            record[name] = _parse_cell(own, found[own])
+            record[name] = _parse_list_or_object_cell(own, found[own])
     return record
 
 
-def _parse_cell(event_column: str, cell: str) -> Any:
+def _parse_list_or_object_cell(event_column: str, cell: str) -> Any:
     if cell.lstrip()[:1] in ("{", "["):
         return decode_value(cell.encode())
     if event_column in ("receivers", "parents"):

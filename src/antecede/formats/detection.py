@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.core.errors import InputError
-from antecede.events.kinds import USUAL_KINDS, find_usual_kind
+from antecede.events.kinds import USUAL_KINDS, find_kind_meant_by_word
 from antecede.formats import jsons, kafka, ndjson
 from antecede.formats.csv_table import find_separator
 from antecede.formats.debezium import looks_like_change
@@ -66,7 +66,7 @@ def guess_format(source: Source, settings: Settings = DEFAULT) -> str:
         return "shiviz"
     if b" {" in data and CLOCK_LINE.search(source.text()):
         return "shiviz"
-    if _is_csv_table(head if "\n" in head.lstrip() else source.text(), settings):
+    if _has_csv_header_of_events(head if "\n" in head.lstrip() else source.text(), settings):
         return "csv"
     if looks_like_change(next(_sample_objects(data), None)):
         raise InputError(
@@ -103,7 +103,7 @@ def _guess_json_format(data: bytes, settings: Settings) -> str | None:
                 return name
         if is_span_table(members):
             return "otel-table"
-        if found := _guess_record_format(raw.data, settings):
+        if found := _guess_jsonl_or_ndjson(raw.data, settings):
             return found
         if members >= kafka.SIGN:
             return "kafka"
@@ -137,7 +137,7 @@ def _sample_objects(data: bytes) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def _guess_record_format(raw: bytes, settings: Settings) -> str | None:
+def _guess_jsonl_or_ndjson(raw: bytes, settings: Settings) -> str | None:
     """Our own table, or sends and receives under other names."""
     try:
         record = jsons.decode_value(raw)
@@ -149,7 +149,7 @@ def _guess_record_format(raw: bytes, settings: Settings) -> str | None:
     word = str(record.get("event", record.get("type", record.get("op"))))
     named = any(name in keys for name in ndjson.NAMES["process"]) or "process" in settings.fields
     has_ends = keys & ENDS and not _has_event_id_beside_kind(record)
-    if named and (keys & CLOCKS or has_ends or find_usual_kind(word)):
+    if named and (keys & CLOCKS or has_ends or find_kind_meant_by_word(word)):
         return "ndjson"
     known = {name for names in OWN.values() for name in names} - {"file", "line", "fields"}
     if named and (len(keys & known) >= 2 or settings.fields):
@@ -173,7 +173,7 @@ def _guess_broken_json_format(data: bytes) -> str | None:
     return None
 
 
-def _is_csv_table(text: str, settings: Settings) -> bool:
+def _has_csv_header_of_events(text: str, settings: Settings) -> bool:
     cells = _list_header_cells(text)
     known = {name for names in OWN.values() for name in names}
     process = cells & {settings.fields.get("process", ""), *OWN["process"]}

@@ -49,7 +49,7 @@ def read(source: Source, settings: Settings) -> FileRows:
             txns.append(_read_txn(line, jsons.decode_value(raw), number))
         except Refused as reason:
             rows.add_to_quarantine(line, str(reason), raw)
-    _fill_rows(rows, txns, _make_trace_name(source.name))
+    _add_events_cut_at_parents(rows, txns, _make_trace_name(source.name))
     return rows
 
 
@@ -73,7 +73,7 @@ def _read_txn(line: int, value: Any, number: int) -> _Txn:
     return _Txn(line, value, begin, end, parents, graphs.require_name(value, "agent"), seq)
 
 
-def _fill_rows(rows: FileRows, txns: list[_Txn], execution: str) -> None:
+def _add_events_cut_at_parents(rows: FileRows, txns: list[_Txn], execution: str) -> None:
     cuts = sorted({parent + 1 for txn in txns for parent in txn.parents})
     seqs = []
     for txn in txns:

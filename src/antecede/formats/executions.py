@@ -128,7 +128,7 @@ class Gathering(NamedTuple):
 def group_files_into_executions(spans: pa.Table, files: list[str]) -> Gathering:
     """Decide from the spans of all files; a span's number is the place of its file in `files`."""
     spans = _choose_spans_of_spread_executions(spans)
-    repeats = _find_files_with_repeats(spans, files)
+    repeats = _find_files_repeating_own_entries(spans, files)
     executions = [_SpreadExecution(group, repeats, files) for group in _group_by_execution(spans)]
     names = [(number, one.name, name) for one in executions for number, name in one.new_names.items()]
     tracks = [shifts for one in executions for shifts in one.find_index_shifts()]
@@ -155,7 +155,7 @@ def _group_by_execution(spans: pa.Table) -> list[list[FileSpan]]:
     return list(groups.values())
 
 
-def _find_files_with_repeats(spans: pa.Table, files: list[str]) -> FilesWithRepeats:
+def _find_files_repeating_own_entries(spans: pa.Table, files: list[str]) -> FilesWithRepeats:
     """Where a process has own clock entries that two files have, in all folders and in each one."""
     folders = [os.path.dirname(files[number]) for number in spans["number"].to_pylist()]
     _, processes = np.unique(encode_processes(spans), return_inverse=True)
@@ -164,13 +164,15 @@ def _find_files_with_repeats(spans: pa.Table, files: list[str]) -> FilesWithRepe
     rows = spans.select(["execution", "process"])
     found: FilesWithRepeats = {}
     for groups, is_by_folder in ((processes, False), (in_folders, True)):
-        for span, pair in _find_first_common_entries(spans, groups):
+        for span, pair in _find_file_pairs_with_common_entries(spans, groups):
             folder = folders[span] if is_by_folder else None
             found[ProcessFiles(**rows.slice(span, 1).to_pylist()[0], folder=folder)] = pair
     return found
 
 
-def _find_first_common_entries(spans: pa.Table, groups: Ints) -> Iterator[tuple[int, tuple[int, int]]]:
+def _find_file_pairs_with_common_entries(
+    spans: pa.Table, groups: Ints
+) -> Iterator[tuple[int, tuple[int, int]]]:
     """A span of each group in which files have an own entry in common, and two of these files.
 
     In order, of stretches with a common entry there are always two that stand side by side; and those of one
@@ -214,16 +216,15 @@ class _SpreadExecution:
             self.new_names = self._name_executions_of_separate_files()
 
     def _join_files_of_one_run(self, spans: list[FileSpan]) -> None:
-        in_several_runs = {
-            process
-            for process, spans in sorted(self.spans_of.items())
-            if not self._join_files_of_process(spans)
-        }
+        in_several_runs = set()
+        for process, spans_of_process in sorted(self.spans_of.items()):
+            if not self._join_files_of_process_and_tell_if_one_run(spans_of_process):
+                in_several_runs.add(process)
         for span in spans:
             if not span.rows:
-                self._join_files_named_in_clocks(span, span.process in in_several_runs)
+                self._join_file_with_process_in_its_clocks(span, span.process in in_several_runs)
 
-    def _join_files_of_process(self, spans: list[FileSpan]) -> bool:
+    def _join_files_of_process_and_tell_if_one_run(self, spans: list[FileSpan]) -> bool:
         """Join the files in which a process goes on counting; no if it counts the same events in two.
 
         Then it has several runs, and goes on counting in the files of a folder.
@@ -236,32 +237,32 @@ class _SpreadExecution:
         first, second = (self.files[number] for number in repeated)
         sentence = f"process {process} counts the same events in {first} and {second}"
         self.note = self.note or sentence
-        for folder, in_folder in self._group_by_folder(numbers).items():
+        for folder, in_folder in self._group_files_by_folder(numbers).items():
             if ProcessFiles(self.name, process, folder) not in self.repeats:
                 self._join_all_files(in_folder)
         return False
 
-    def _join_files_named_in_clocks(self, span: FileSpan, in_several_runs: bool) -> None:
+    def _join_file_with_process_in_its_clocks(self, span: FileSpan, has_several_runs: bool) -> None:
         """Join a file with those of a process that its clocks name; of several runs, the one beside it."""
         holders = [one.number for one in self.spans_of.get(span.process or "", []) if one.counted]
-        if in_several_runs:
+        if has_several_runs:
             folder = os.path.dirname(self.files[span.number])
-            holders = self._group_by_folder(holders).get(folder, [])
+            holders = self._group_files_by_folder(holders).get(folder, [])
             if ProcessFiles(self.name, span.process, folder) in self.repeats:
                 return
         self._join_all_files([span.number, *holders])
 
-    def _group_by_folder(self, numbers: list[int]) -> dict[str, list[int]]:
+    def _group_files_by_folder(self, file_numbers: list[int]) -> dict[str, list[int]]:
         folders: dict[str, list[int]] = defaultdict(list)
-        for number in numbers:
+        for number in file_numbers:
             folders[os.path.dirname(self.files[number])].append(number)
         return folders
 
-    def _join_all_files(self, numbers: list[int]) -> None:
-        for one, two in pairwise(numbers):
-            self._join_files(one, two)
+    def _join_all_files(self, file_numbers: list[int]) -> None:
+        for one, two in pairwise(file_numbers):
+            self._join_two_files(one, two)
 
-    def _join_files(self, one: int, two: int) -> None:
+    def _join_two_files(self, one: int, two: int) -> None:
         self.parent[self._find_root(one)] = self._find_root(two)
 
     def _find_root(self, number: int) -> int:
@@ -311,9 +312,9 @@ class _SpreadExecution:
         if any(span.placed for span in spans):
             return []  # what the files say of positions stands
         if not all(span.counted for span in spans):
-            how, spans = self._order_files_of_process(process, spans)
+            how, spans = self._choose_shift_kind_and_file_order(process, spans)
         elif ProcessFiles(self.name, process) in self.repeats or any(span.repeats for span in spans):
-            how, spans = BY_RESTART, _sort_files_by_time(spans) or spans
+            how, spans = BY_RESTART, _sort_files_by_time_unless_overlapping(spans) or spans
         else:
             how = BY_CLOCK
         shifts, before = [], 0
@@ -322,7 +323,9 @@ class _SpreadExecution:
             before += span.rows
         return shifts
 
-    def _order_files_of_process(self, process: str, spans: list[FileSpan]) -> tuple[str, list[FileSpan]]:
+    def _choose_shift_kind_and_file_order(
+        self, process: str, spans: list[FileSpan]
+    ) -> tuple[str, list[FileSpan]]:
         """How a process goes on from file to file, and the files in that order."""
         as_named = sorted(spans, key=lambda span: span.number)
         first, second = (self.files[span.number] for span in as_named[:2])
@@ -334,7 +337,7 @@ class _SpreadExecution:
             )
             self.note = self.note or sentence
             return FURTHER, as_named
-        if by_time := _sort_files_by_time(as_named):
+        if by_time := _sort_files_by_time_unless_overlapping(as_named):
             return FURTHER, by_time
         sentence = (
             f"process {process} wrote {first} and {second} at the same time: "
@@ -344,7 +347,7 @@ class _SpreadExecution:
         return BY_TIME, as_named
 
 
-def _sort_files_by_time(spans: list[FileSpan]) -> list[FileSpan] | None:
+def _sort_files_by_time_unless_overlapping(spans: list[FileSpan]) -> list[FileSpan] | None:
     """The files in which a process went on; None if it wrote two at the same time, or no times tell."""
     if any(span.since is None for span in spans):
         return None
@@ -365,7 +368,7 @@ def measure_process_spans(events: pa.Table, format: str | None, file_number: int
     spans = _measure_positions_and_times(ordered, codes, own)
     if is_counted:
         entries = own if is_clocked else ordered["index"]
-        spans = _append_stretches(spans, codes, np.asarray(entries.to_numpy(), np.int64))
+        spans = _append_entry_stretches_and_repeats(spans, codes, np.asarray(entries.to_numpy(), np.int64))
     if is_clocked:
         named = _list_processes_in_clocks(ordered).join(
             spans.select(["execution", "process"]), ["execution", "process"], join_type="left anti"
@@ -382,9 +385,13 @@ def measure_process_spans(events: pa.Table, format: str | None, file_number: int
     return spans.select(SPANS.names).cast(SPANS)
 
 
-def _measure_positions_and_times(events: pa.Table, codes: Ints, own_entries: pa.ChunkedArray) -> pa.Table:
+def _measure_positions_and_times(
+    events: pa.Table, process_codes: Ints, own_entries: pa.ChunkedArray
+) -> pa.Table:
     """What SPANS says of these for each process; the codes of processes ascend."""
-    table = events.select(["execution", "process", "index", "time"]).append_column("code", pa.array(codes))
+    table = events.select(["execution", "process", "index", "time"]).append_column(
+        "code", pa.array(process_codes)
+    )
     table = table.append_column("is_own", pc.equal(pc.subtract(own_entries, 1), events["index"]))
     # An event without a time makes the times of its process unknown, and one without an entry that they tell.
     no_nulls = pc.ScalarAggregateOptions(skip_nulls=False)
@@ -406,15 +413,15 @@ def _measure_positions_and_times(events: pa.Table, codes: Ints, own_entries: pa.
     return spans.append_column("placed", pc.invert(is_told))
 
 
-def _append_stretches(spans: pa.Table, codes: Ints, entries: Ints) -> pa.Table:
+def _append_entry_stretches_and_repeats(spans: pa.Table, process_codes: Ints, entries: Ints) -> pa.Table:
     """The spans with the stretches of their entries; given are the code and the entry of each event."""
-    in_order = np.lexsort((entries, codes))
-    code, entry = codes[in_order], entries[in_order]
+    in_order = np.lexsort((entries, process_codes))
+    code, entry = process_codes[in_order], entries[in_order]
     step = np.diff(entry)
     goes_on = code[1:] == code[:-1]
     begins = np.flatnonzero(np.append(True, ~goes_on | (step > 1))[: len(code)])
     ends = np.append(begins[1:], len(code)) - 1
-    offsets = pa.array(np.searchsorted(code[begins], np.unique(codes)), pa.int32())
+    offsets = pa.array(np.searchsorted(code[begins], np.unique(process_codes)), pa.int32())
     offsets = pa.concat_arrays([offsets, pa.array([len(begins)], pa.int32())])
     for name, rows in (("firsts", begins), ("lasts", ends)):
         spans = spans.append_column(name, pa.ListArray.from_arrays(offsets, pa.array(entry[rows])))

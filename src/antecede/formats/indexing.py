@@ -11,7 +11,9 @@ GIVEN, BY_CLOCK, BY_SOME_CLOCKS, BY_PARENTS, BY_LINE = "given", "clock", "some c
 """What the index of events was made from."""
 
 
-def assign_event_index(events: pa.Table, own_entries: pa.ChunkedArray) -> tuple[pa.Table, str | None]:
+def fill_missing_index_and_tell_basis(
+    events: pa.Table, own_entries: pa.ChunkedArray
+) -> tuple[pa.Table, str | None]:
     """The events with an index where the file gives none, and what it was made from; None without events.
 
     `own_entries` are those of events for their own processes, null where a clock has none. The index goes by

@@ -22,26 +22,28 @@ def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
     rows = FileRows(source.name)
     found = []
-    for record, processes in _iterate_spans(source.data, rows):
+    for record, processes in _iterate_spans_with_processes(source.data, rows):
         try:
             found.append(_make_span(record.line, record.value, processes))
         except Refused as reason:
             rows.add_to_quarantine(record.line, str(reason), record.raw)
-    spans.fill_rows(rows, found)
+    spans.set_event_columns(rows, found)
     return rows
 
 
-def _iterate_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, dict[str, Any]]]:
+def _iterate_spans_with_processes(
+    data: bytes, quarantine: FileRows
+) -> Iterator[tuple[Record, dict[str, Any]]]:
     """Every span with the processes of its trace."""
-    for record in read_objects(data, rows):
+    for record in read_objects(data, quarantine):
         traces = [record]
         if isinstance(record.value.get("data"), list):
-            traces = list(iterate_objects_in_list(record, "data", rows))
+            traces = list(iterate_objects_in_list(record, "data", quarantine))
         for trace in traces:
             if isinstance(trace.value.get("spans"), list):
                 processes = trace.value.get("processes")
                 known = processes if isinstance(processes, dict) else {}
-                for span in iterate_objects_in_list(trace, "spans", rows):
+                for span in iterate_objects_in_list(trace, "spans", quarantine):
                     yield span, known
             else:
                 yield trace, {}
@@ -52,7 +54,7 @@ def _make_span(line: int, value: dict[str, Any], processes: dict[str, Any]) -> s
     start = values.read_time_ms(value.get("startTime"))
     duration = values.read_time_ms(value.get("duration"))
     trace = graphs.require_name(value, "traceID")
-    parent, links = _read_references(value, trace)
+    parent, links = _read_parent_and_links(value, trace)
     kind = tags.get("span.kind")
     return spans.Span(
         line=line,
@@ -83,7 +85,7 @@ def _read_tags(tags: Any) -> dict[str, str]:
     return {values.as_text(key): values.as_text(value) for key, value in pairs if value is not None}
 
 
-def _read_references(value: dict[str, Any], trace: str) -> tuple[str | None, list[tuple[str, str]]]:
+def _read_parent_and_links(value: dict[str, Any], trace: str) -> tuple[str | None, list[tuple[str, str]]]:
     parent = graphs.find_text(value, "parentSpanID")
     parent = parent if parent and parent.strip("0") else None
     links = []

@@ -74,25 +74,27 @@ class ElementPlace(NamedTuple):
         return self.texts.get_texts()[self.number]
 
 
-def read_objects(data: bytes, rows: FileRows) -> Iterator[Record]:
+def read_objects(data: bytes, quarantine: FileRows) -> Iterator[Record]:
     """All records that are JSON objects; the others go to quarantine."""
-    return decode_objects(split_records(data), rows)
+    return decode_objects(split_records(data), quarantine)
 
 
-def decode_objects(raw_records: Iterable[Raw], rows: FileRows) -> Iterator[Record]:
+def decode_objects(raw_records: Iterable[Raw], quarantine: FileRows) -> Iterator[Record]:
     """Those that are JSON objects; the others go to quarantine."""
     for line, raw in raw_records:
         try:
             yield Record(line, _object.decode(raw), raw)
         except ERRORS as error:
-            rows.add_to_quarantine(line, f"not a JSON object: {error}", raw)
+            quarantine.add_to_quarantine(line, f"not a JSON object: {error}", raw)
 
 
 def split_records(data: bytes) -> Iterable[Raw]:
     """The records of a file, each with the line on which it starts."""
     if has_record_per_line(data):
         return split_lines(data)
-    return split_array_elements(data) if data.lstrip()[:1] == b"[" else _split_document(data)
+    if data.lstrip()[:1] == b"[":
+        return split_array_elements(data)
+    return _split_document_or_salvage_objects(data)
 
 
 def has_record_per_line(data: bytes) -> bool:
@@ -148,7 +150,7 @@ def are_all_lines_objects(body: bytes, line_count: int) -> bool:
     return line_count - 1 in (body.count(end) for end in (b"}\n{", b"}\r\n{"))
 
 
-def list_line_numbers(data: bytes) -> range:
+def list_line_numbers_of_stripped_data(data: bytes) -> range:
     """The numbers of the lines from the first to the last that have anything on them."""
     first = data.count(b"\n", 0, len(data) - len(data.lstrip())) + 1
     return range(first, first + data.strip().count(b"\n") + 1)
@@ -169,7 +171,7 @@ def split_lines(data: bytes, first_line: int = 1) -> Iterator[Raw]:
             yield Raw(number, stripped)
 
 
-def _split_document(data: bytes) -> Iterable[Raw]:
+def _split_document_or_salvage_objects(data: bytes) -> Iterable[Raw]:
     body = data.strip()
     if _is_json(body):
         return find_lines_of_parts(data, [body])
@@ -195,7 +197,7 @@ def _flatten_inner_arrays_once(elements: list[msgspec.Raw]) -> Iterator[bytes]:
             yield raw
 
 
-def iterate_objects_in_list(parent: Record, key: str, rows: FileRows) -> Iterator[Record]:
+def iterate_objects_in_list(parent: Record, key: str, quarantine: FileRows) -> Iterator[Record]:
     """The objects in a list inside an object; other elements go to quarantine.
 
     What is in them was decoded with the object around them: only their places are looked for.
@@ -203,22 +205,22 @@ def iterate_objects_in_list(parent: Record, key: str, rows: FileRows) -> Iterato
     elements = parent.value.get(key)
     if not isinstance(elements, list):
         return
-    places = _list_elements_with_lines(parent, key, len(elements))
+    places = _list_element_lines_and_places(parent, key, len(elements))
     for value, (line, place) in zip(elements, places, strict=True):
         record = Record(line, value, place)
         if isinstance(value, dict):
             yield record
         else:
-            yield from decode_objects([Raw(record.line, record.raw)], rows)
+            yield from decode_objects([Raw(record.line, record.raw)], quarantine)
 
 
-def _list_elements_with_lines(
-    parent: Record, key: str, size: int
+def _list_element_lines_and_places(
+    parent: Record, key: str, element_count: int
 ) -> Iterable[tuple[int, bytes | ElementPlace]]:
     """The line and the place of each of so many elements."""
     texts = ElementTexts(parent, key)
     if parent.is_one_line:
-        return ((parent.line, ElementPlace(texts, number)) for number in range(size))
+        return ((parent.line, ElementPlace(texts, number)) for number in range(element_count))
     inner = _get_member_text(parent.raw, key)
     begin = max(parent.raw.find(inner), 0)
     first_line = parent.line + parent.raw.count(b"\n", 0, begin)

@@ -18,7 +18,7 @@ settings names others, in headers or in a payload of JSON: sender=headers.app, i
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,7 +29,13 @@ from numpy.typing import NDArray
 from antecede.core.errors import CallerError
 from antecede.core.wire import LARGEST
 from antecede.formats import order, values
-from antecede.formats.jsons import ERRORS, Record, are_all_lines_objects, list_line_numbers, read_objects
+from antecede.formats.jsons import (
+    ERRORS,
+    Record,
+    are_all_lines_objects,
+    list_line_numbers_of_stripped_data,
+    read_objects,
+)
 from antecede.formats.rows import Fields, FileRows, Refused, build_map_column
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -96,15 +102,15 @@ def read(source: Source, settings: Settings) -> FileRows:
     if LOOKS_LIKE_CONSOLE.match(source.data[:1000].decode(errors="replace").lstrip()):
         records = _read_console_lines(source, rows)
     else:
-        plain = _read_plain_lines(source.data)
+        plain = _read_records_if_all_plain(source.data)
         records = _read_records_one_by_one(source.data, rows) if plain is None else plain
-    _fill_rows(rows, records, _Lookup(settings))
+    _set_event_columns(rows, records, _FieldFinder(settings))
     return rows
 
 
-def _read_plain_lines(data: bytes) -> list[TopicRecord] | None:
+def _read_records_if_all_plain(data: bytes) -> list[TopicRecord] | None:
     """The records of a file with one on each line and nothing odd in them; else None."""
-    body, lines = data.strip(), list_line_numbers(data)
+    body, lines = data.strip(), list_line_numbers_of_stripped_data(data)
     if not are_all_lines_objects(body, len(lines)):
         return None
     try:
@@ -118,13 +124,13 @@ def _read_plain_lines(data: bytes) -> list[TopicRecord] | None:
     return None if is_odd else records
 
 
-def _read_records_one_by_one(data: bytes, rows: FileRows) -> list[TopicRecord]:
+def _read_records_one_by_one(data: bytes, quarantine: FileRows) -> list[TopicRecord]:
     records = []
-    for record in read_objects(data, rows):
+    for record in read_objects(data, quarantine):
         try:
             records.append(_make_record(record))
         except Refused as reason:
-            rows.add_to_quarantine(record.line, str(reason), record.raw)
+            quarantine.add_to_quarantine(record.line, str(reason), record.raw)
     return records
 
 
@@ -148,7 +154,7 @@ def _make_record(record: Record) -> TopicRecord:
     )
 
 
-def _read_console_lines(source: Source, rows: FileRows) -> list[TopicRecord]:
+def _read_console_lines(source: Source, quarantine: FileRows) -> list[TopicRecord]:
     """The lines of kafka-console-consumer; others go to quarantine."""
     lines = source.text().split("\n")
     parts = pc.extract_regex(pa.array(lines, pa.string()), CONSOLE_LINE)
@@ -156,10 +162,10 @@ def _read_console_lines(source: Source, rows: FileRows) -> list[TopicRecord]:
     for at in np.flatnonzero(~is_record).tolist():
         if lines[at].strip():
             reason = "no record: lines begin with CreateTime:, Partition: and Offset:, each with a number"
-            rows.add_to_quarantine(at + 1, reason, lines[at])
+            quarantine.add_to_quarantine(at + 1, reason, lines[at])
     columns = {field.name: parts.field(field.name).filter(pa.array(is_record)) for field in parts.type}
     rests = columns["rest"].to_pylist()
-    headers, keys, contents = _split_headers_key_value(rests)
+    headers, keys, contents = _split_headers_keys_values(rests)
     topic = os.path.splitext(os.path.basename(source.name))[0]
     numbers = zip(
         columns["partition"].cast(pa.int64()).to_pylist(),
@@ -178,10 +184,10 @@ def _read_console_lines(source: Source, rows: FileRows) -> list[TopicRecord]:
     ]
 
 
-def _split_headers_key_value(rests: list[str]) -> tuple[list[Any], list[Any], list[Any]]:
+def _split_headers_keys_values(line_rests: list[str]) -> tuple[list[Any], list[Any], list[Any]]:
     """Headers, key and value, of which only the value is always printed, by what all lines have in common."""
-    columns = min((rest.count("\t") for rest in rests), default=0)
-    cells = [rest.split("\t", min(columns, 2)) for rest in rests]
+    columns = min((rest.count("\t") for rest in line_rests), default=0)
+    cells = [rest.split("\t", min(columns, 2)) for rest in line_rests]
     has_headers = columns > 0 and all(_looks_like_headers(row[0]) for row in cells)
     headers = [_parse_printed_headers(row[0]) if has_headers else None for row in cells]
     if has_headers:
@@ -216,8 +222,8 @@ def _parse_headers(headers: Any) -> Fields:
     return {values.as_text(key): values.as_text(value) for key, value in pairs if value is not None}
 
 
-class _Lookup:
-    """Where a record tells what."""
+class _FieldFinder:
+    """Finds what a record tells in its headers or in its payload, by setting or by usual name."""
 
     def __init__(self, settings: Settings) -> None:
         unknown = sorted(set(settings.fields) - set(NAMES))
@@ -228,7 +234,7 @@ class _Lookup:
         self.paths = {name: settings.fields.get(name) for name in NAMES}
         self.uses_payload = any((path or "").startswith("payload.") for path in self.paths.values())
 
-    def parse_payload(self, record: TopicRecord) -> Any:
+    def parse_payload_if_needed(self, record: TopicRecord) -> Any:
         if not self.uses_payload:
             return None
         content = record.content
@@ -252,70 +258,116 @@ class _Lookup:
         return payload
 
 
-def _fill_rows(rows: FileRows, records: Sequence[TopicRecord], lookup: _Lookup) -> None:
-    """The events of all records: sends first, then what the partitions have, by line."""
-    if not records:
-        return
-    headers = [_parse_headers(record.headers) for record in records]
-    payloads = [lookup.parse_payload(record) for record in records]
+class _RecordColumns(NamedTuple):
+    """What some records tell, by column: a value for each record."""
 
-    def look_up_values(name: str, convert: Callable[[Any], Any]) -> list[Any]:
-        found = [lookup.find_value(name, *places) for places in zip(headers, payloads, strict=True)]
+    headers: list[Fields]
+    partitions: list[str]
+    names: list[str]
+    """What the events of partitions are called."""
+    senders: list[str | None]
+    messages: list[str]
+    send_numbers: list[int | None]
+    send_times: list[float | None]
+    times: list[float | None]
+    is_broker_time: list[bool]
+    """Whether the broker has set the time."""
+    has_sender: Bools
+
+
+def _collect_record_columns(records: Sequence[TopicRecord], finder: _FieldFinder) -> _RecordColumns:
+    headers = [_parse_headers(record.headers) for record in records]
+    payloads = [finder.parse_payload_if_needed(record) for record in records]
+
+    def find_values(name: str, convert: Callable[[Any], Any]) -> list[Any]:
+        found = [finder.find_value(name, *places) for places in zip(headers, payloads, strict=True)]
         return [None if value is None or value == "" else convert(value) for value in found]
 
     partitions = [f"{record.topic}/{record.partition}" for record in records]
     names = [f"{name}@{record.offset}" for name, record in zip(partitions, records, strict=True)]
-    senders = look_up_values("sender", values.as_text)
-    ids = look_up_values("message", values.as_text)
-    given_times = look_up_values("time", values.read_time_ms)
-    messages = [name if id is None else id for name, id in zip(names, ids, strict=True)]
+    senders = find_values("sender", values.as_text)
+    ids = find_values("message", values.as_text)
+    given_times = find_values("time", values.read_time_ms)
     times = [record.time_ms for record in records]
-    is_appended = [_is_broker_time(record.tstype) for record in records]
-    send_times = [
-        given if given is not None else None if appended else time
-        for given, appended, time in zip(given_times, is_appended, times, strict=True)
-    ]
-    has_sender = np.fromiter((sender is not None for sender in senders), np.bool_, len(senders))
-    sends = _Sends(
-        senders, messages, partitions, look_up_values("index", _read_count_or_none), send_times, has_sender
+    is_broker_time = [_is_broker_time(record.tstype) for record in records]
+    return _RecordColumns(
+        headers=headers,
+        partitions=partitions,
+        names=names,
+        senders=senders,
+        messages=[name if id is None else id for name, id in zip(names, ids, strict=True)],
+        send_numbers=find_values("index", _read_count_or_none),
+        send_times=list(map(_choose_send_time, given_times, times, is_broker_time)),
+        times=times,
+        is_broker_time=is_broker_time,
+        has_sender=np.fromiter((sender is not None for sender in senders), np.bool_, len(senders)),
     )
-    first = sends.first
-    count = len(first)
 
-    def concat_columns(of_sends: Sequence[Any], of_records: Sequence[Any], kind: pa.DataType) -> pa.Array:
-        return pa.concat_arrays([pa.array(of_sends, kind), pa.array(of_records, kind)])
 
-    def take_first_records(column: Sequence[Any]) -> list[Any]:
-        return [column[at] for at in first]
+def _choose_send_time(
+    given_time: float | None, record_time: float | None, is_broker_time: bool
+) -> float | None:
+    """The time that the record tells for its send, else its own time, unless the broker has set that."""
+    if given_time is not None:
+        return given_time
+    return None if is_broker_time else record_time
+
+
+def _choose_partition_time(record_time: float | None, is_broker_time: bool, has_sender: bool) -> float | None:
+    """The time of a record's event at its partition; None if the record's time is that of its send."""
+    is_time_of_send = has_sender and not is_broker_time
+    return None if is_time_of_send else record_time
+
+
+def _set_event_columns(rows: FileRows, records: Sequence[TopicRecord], finder: _FieldFinder) -> None:
+    """The events of all records: sends first, then what the partitions have, by line."""
+    if not records:
+        return
+    columns = _collect_record_columns(records, finder)
+    sends = _Sends(columns)
+    count = len(sends.first)
+
+    def concat_sends_and_records(
+        of_sends: Sequence[Any], of_records: Sequence[Any], arrow_type: pa.DataType
+    ) -> pa.Array:
+        return pa.concat_arrays([pa.array(of_sends, arrow_type), pa.array(of_records, arrow_type)])
+
+    def take_values_of_sends(record_values: Sequence[Any]) -> list[Any]:
+        return [record_values[at] for at in sends.first]
 
     text, number = pa.string(), pa.int64()
-    lines = [record.line for record in records]
+    has_sender = columns.has_sender.tolist()
     rows.execution = pa.repeat(pa.scalar(""), count + len(records))
-    rows.process = concat_columns(take_first_records(senders), partitions, text)
-    rows.index = concat_columns(sends.index, [record.offset for record in records], number)
-    rows.event = concat_columns([f"send of {names[at]}" for at in first], names, text)
-    rows.kind = concat_columns(["send"] * count, ["deliver" if has else "local" for has in has_sender], text)
-    known = [message if has else None for message, has in zip(messages, has_sender, strict=True)]
-    rows.message = concat_columns(take_first_records(messages), known, text)
-    rows.sender = concat_columns(take_first_records(senders), senders, text)
-    rows.receivers = concat_columns(sends.receivers, [None] * len(records), EVENTS.field("receivers").type)
-    own_times = [
-        time if appended or not has else None
-        for time, appended, has in zip(times, is_appended, has_sender.tolist(), strict=True)
-    ]
-    rows.time = concat_columns(take_first_records(send_times), own_times, pa.float64())
-    contents = [None if record.content is None else values.as_text(record.content) for record in records]
-    rows.text = concat_columns([None] * count, contents, text)
-    fields = [
-        header if record.key is None else header | {"key": values.as_text(record.key)}
-        for header, record in zip(headers, records, strict=True)
-    ]
-    kind = EVENTS.field("fields").type
-    rows.fields = pa.concat_arrays(
-        [pa.nulls(count, kind), build_map_column([one or None for one in fields], kind)]
+    rows.process = concat_sends_and_records(take_values_of_sends(columns.senders), columns.partitions, text)
+    rows.index = concat_sends_and_records(sends.index, [record.offset for record in records], number)
+    names_of_sends = [f"send of {name}" for name in take_values_of_sends(columns.names)]
+    rows.event = concat_sends_and_records(names_of_sends, columns.names, text)
+    kinds = ["deliver" if has else "local" for has in has_sender]
+    rows.kind = concat_sends_and_records(["send"] * count, kinds, text)
+    delivered = [message if has else None for message, has in zip(columns.messages, has_sender, strict=True)]
+    rows.message = concat_sends_and_records(take_values_of_sends(columns.messages), delivered, text)
+    rows.sender = concat_sends_and_records(take_values_of_sends(columns.senders), columns.senders, text)
+    rows.receivers = concat_sends_and_records(
+        sends.receivers, [None] * len(records), EVENTS.field("receivers").type
     )
-    rows.line = concat_columns(take_first_records(lines), lines, number)
+    partition_times = list(map(_choose_partition_time, columns.times, columns.is_broker_time, has_sender))
+    rows.time = concat_sends_and_records(
+        take_values_of_sends(columns.send_times), partition_times, pa.float64()
+    )
+    contents = [None if record.content is None else values.as_text(record.content) for record in records]
+    rows.text = concat_sends_and_records([None] * count, contents, text)
+    kind = EVENTS.field("fields").type
+    fields = list(map(_add_key_to_headers, columns.headers, records))
+    rows.fields = pa.concat_arrays([pa.nulls(count, kind), build_map_column(fields, kind)])
+    lines = [record.line for record in records]
+    rows.line = concat_sends_and_records(take_values_of_sends(lines), lines, number)
     rows.origin = pa.repeat(pa.scalar(rows.file), count + len(records))
+
+
+def _add_key_to_headers(headers: Fields, record: TopicRecord) -> Fields | None:
+    """The fields of a record: its headers, and its key; None if it has neither."""
+    fields = headers if record.key is None else headers | {"key": values.as_text(record.key)}
+    return fields or None
 
 
 def _is_broker_time(timestamp_type: str | None) -> bool:
@@ -338,35 +390,28 @@ def _read_count_or_none(value: Any) -> int | None:
 class _Sends:
     """What producers sent: for each message of each its first record, its receivers, and its place."""
 
-    def __init__(
-        self,
-        senders: list[str | None],
-        messages: list[str],
-        partitions: list[str],
-        numbers: list[int | None],
-        times: list[float | None],
-        has_sender: Bools,
-    ) -> None:
+    def __init__(self, records: _RecordColumns) -> None:
         first: dict[tuple[str | None, str], int] = {}
         receivers: dict[int, list[str]] = {}
-        for at in np.flatnonzero(has_sender).tolist():
-            send = first.setdefault((senders[at], messages[at]), at)
+        for at in np.flatnonzero(records.has_sender).tolist():
+            send = first.setdefault((records.senders[at], records.messages[at]), at)
             known = receivers.setdefault(send, [])
-            if partitions[at] not in known:
-                known.append(partitions[at])
+            if records.partitions[at] not in known:
+                known.append(records.partitions[at])
         self.first = list(receivers)
         self.receivers = list(receivers.values())
-        self.index = self._rank_sends_by_producer(senders, numbers, times)
+        self.index = self._rank_sends_of_each_producer(records)
 
-    def _rank_sends_by_producer(
-        self, senders: list[str | None], numbers: list[int | None], times: list[float | None]
-    ) -> list[int | None]:
+    def _rank_sends_of_each_producer(self, records: _RecordColumns) -> list[int | None]:
         """The place of each send among those of its producer; None where neither numbers nor times tell."""
-        groups = order.encode_values(senders[at] for at in self.first)
+        groups = order.encode_values(records.senders[at] for at in self.first)
         places = np.full(len(self.first), -1, np.int64)
         is_open = np.ones(len(self.first), np.bool_)
-        # Numbers may be larger than those that a float can tell apart.
-        for column, kind in ((numbers, np.int64), (times, np.float64)):
+        columns: tuple[tuple[Sequence[float | None], Any], ...] = (
+            (records.send_numbers, np.int64),  # these may be larger than those that a float can tell apart
+            (records.send_times, np.float64),
+        )
+        for column, kind in columns:
             keys = [column[at] for at in self.first]
             is_absent = np.fromiter((key is None for key in keys), np.bool_, len(keys))
             can_rank = is_open & ~np.isin(groups, groups[is_absent])

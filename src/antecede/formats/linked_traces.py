@@ -54,11 +54,11 @@ def join_traces(links: pa.Table, present_traces: Collection[str]) -> pa.Table:
     members: dict[str, list[str]] = {}
     for trace in sorted(parent):
         members.setdefault(find_root(trace), []).append(trace)
-    rows = list(_list_joined_traces(members.values()))
+    rows = list(_make_joined_trace_rows(members.values()))
     return pa.Table.from_pylist(rows, JOINED_TRACES)
 
 
-def _list_joined_traces(groups: Iterable[list[str]]) -> Iterable[dict[str, str]]:
+def _make_joined_trace_rows(groups: Iterable[list[str]]) -> Iterable[dict[str, str]]:
     for traces in groups:
         if len(traces) > 1:
             name = f"{traces[0]} and {len(traces) - 1} more"

@@ -74,18 +74,21 @@ def describe_unknown_kinds(files: list[FileRead]) -> str | None:
     return describe_unknown_words(words, f"say what they are, as in --kind {min(words, default='')}=send")
 
 
-def make_checked_counts(files: list[FileRead], events: int, quarantined: int) -> dict[str, int]:
+def require_matching_counts(
+    files: list[FileRead], event_count: int, quarantined_count: int
+) -> dict[str, int]:
     """How many files, events and quarantined records there are; an error if readers counted otherwise.
 
     Every record of a file is an event or in quarantine.
     """
     read = (sum(file.events for file in files), sum(file.quarantined for file in files))
-    if read != (events, quarantined):
+    if read != (event_count, quarantined_count):
         raise AntecedeError(
             f"internal error: {read[0]:,} events and {read[1]:,} quarantined records were read, but the "
-            f"tables have {events:,} and {quarantined:,}; please report this with, if you can, the files"
+            f"tables have {event_count:,} and {quarantined_count:,}; please report this with, if you can, "
+            "the files"
         )
-    return {"files": len(files), "events": events, "quarantined": quarantined}
+    return {"files": len(files), "events": event_count, "quarantined": quarantined_count}
 
 
 def describe_file_counts(files: list[FileRead]) -> str:

@@ -44,7 +44,7 @@ class Mapper:
         self.settings, self.rows = settings, rows
         self.owns: list[int | None] = []
 
-    def find_column_values(self, record: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    def find_column_values_and_used_paths(self, record: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
         """The values of our fields that the record has, and the paths where they stand."""
         found: dict[str, Any] = {}
         used: set[str] = set()
@@ -61,7 +61,7 @@ class Mapper:
 
     def add_record(self, line: int, record: dict[str, Any]) -> None:
         """One record; raises Refused with the reason if it cannot be a row."""
-        found, used = self.find_column_values(record)
+        found, used = self.find_column_values_and_used_paths(record)
         row = self.make_event_row(found)
         fields = values.collect_other_fields(record, used)
         fields |= _read_given_fields(found.get("fields"))
@@ -73,31 +73,31 @@ class Mapper:
             row["clock"] = clocks.drop_zero_entries(row["clock"])
         self.rows.add_event(row.pop("line", line), **row, fields=fields or None)
 
-    def make_event_row(self, found: dict[str, Any]) -> dict[str, Any]:
+    def make_event_row(self, column_values: dict[str, Any]) -> dict[str, Any]:
         """The columns that the record fills."""
-        if "process" not in found:
+        if "process" not in column_values:
             raise Refused(
                 f"no process; it may stand in {_join_paths(self.paths['process'])}; for another field give "
                 "--field process=NAME"
             )
         row: dict[str, Any] = {}
         for own in ("execution", "process", "event", "message", "sender", "file"):
-            if own in found and (found[own] != "" or own == "process"):
-                row[own] = values.read_name(found[own], own)
+            if own in column_values and (column_values[own] != "" or own == "process"):
+                row[own] = values.read_name(column_values[own], own)
         for own in ("receivers", "parents"):
-            if own in found:
-                row[own] = values.read_names(found[own], own)
+            if own in column_values:
+                row[own] = values.read_names(column_values[own], own)
         for own in ("index", "line"):
-            if own in found:
-                row[own] = values.read_count(found[own], own)
-        if "clock" in found:
-            row["clock"] = clocks.parse_clock_value(found["clock"])
-        if "kind" in found:
-            row["kind"] = values.read_kind(found["kind"], self.settings.kinds)
-        if "time" in found:
-            row["time"] = values.read_time_ms(found["time"])
-        if "text" in found:
-            row["text"] = values.as_text(found["text"])
+            if own in column_values:
+                row[own] = values.read_count(column_values[own], own)
+        if "clock" in column_values:
+            row["clock"] = clocks.parse_clock_value(column_values["clock"])
+        if "kind" in column_values:
+            row["kind"] = values.read_kind(column_values["kind"], self.settings.kinds)
+        if "time" in column_values:
+            row["time"] = values.read_time_ms(column_values["time"])
+        if "text" in column_values:
+            row["text"] = values.as_text(column_values["text"])
         return row
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from antecede.formats.columns import Odd
-from antecede.formats.indexing import assign_event_index, fill_missing_event_ids
+from antecede.formats.indexing import fill_missing_event_ids, fill_missing_index_and_tell_basis
 from antecede.formats.jsons import Raw, Record, decode_objects, split_lines
 from antecede.formats.mapped import Mapper, Names
 from antecede.formats.rows import FileRows, Parsed, Part, Refused
@@ -38,6 +38,16 @@ class LineBlock(NamedTuple):
     lines: int
 
 
+class IndexedEvents(NamedTuple):
+    """All events of a file or of a part of it."""
+
+    events: pa.Table
+    own_entries: pa.ChunkedArray
+    """The entries of their clocks for their own processes."""
+    basis: str | None
+    """What the index was made from."""
+
+
 class MappedEvents:
     """Collects the events of a file, and the records that are refused."""
 
@@ -53,11 +63,11 @@ class MappedEvents:
 
     def add_block(self, events: pa.Table, own_entries: pa.Array) -> None:
         """Events with the entries of their clocks for their own processes."""
-        self._flush_rows()
+        self._move_rows_into_block()
         self.blocks.append(events)
         self.owns.append(own_entries)
 
-    def _flush_rows(self) -> None:
+    def _move_rows_into_block(self) -> None:
         """What was added one by one becomes a block."""
         rows = self.mapper.rows
         if len(rows):
@@ -66,20 +76,22 @@ class MappedEvents:
             self.mapper.rows = FileRows(self.file, rows.refused)
             self.mapper.owns = []
 
-    def build_indexed_events(self) -> tuple[pa.Table, pa.ChunkedArray, str | None]:
-        """All events with their index, their own entries, and what the index was made from."""
-        self._flush_rows()
+    def build_indexed_events(self) -> IndexedEvents:
+        """All events with their index."""
+        self._move_rows_into_block()
         owns = pa.chunked_array(self.owns)
-        events, basis = assign_event_index(pa.concat_tables(self.blocks).combine_chunks(), owns)
-        return events, owns, basis
+        events, basis = fill_missing_index_and_tell_basis(
+            pa.concat_tables(self.blocks).combine_chunks(), owns
+        )
+        return IndexedEvents(events, owns, basis)
 
     def make_quarantine_table(self) -> pa.Table:
         return self.mapper.rows.make_quarantine_table()
 
     def finish_file(self, format: str) -> Parsed:
         """Both tables of the whole file."""
-        events, _, _ = self.build_indexed_events()
-        return Parsed(fill_missing_event_ids(events, self.file), self.make_quarantine_table(), format)
+        events = fill_missing_event_ids(self.build_indexed_events().events, self.file)
+        return Parsed(events, self.make_quarantine_table(), format)
 
     def finish_part(self, is_whole_lines: bool = True) -> Part:
         """Both tables of some lines of the file; events have only the ids that are given."""

@@ -12,7 +12,7 @@ def add_map_entry(
     column: pa.MapArray, is_added: NDArray[np.bool_], key: str, values: pa.Array
 ) -> pa.MapArray:
     """The maps, those chosen with one more entry behind the others, or in the place of one with its key."""
-    rows, keys, items = flatten_maps(column)
+    rows, keys, items = flatten_maps_into_rows_keys_items(column)
     has_key = pc.equal(keys, key).to_numpy(zero_copy_only=False)
     is_replaced = is_added[rows] & has_key
     if is_replaced.any():
@@ -31,7 +31,7 @@ def add_map_entry(
 
 def drop_map_key(column: pa.MapArray, key: str) -> pa.MapArray:
     """The maps without this key; those that had nothing else are null."""
-    rows, keys, items = flatten_maps(column)
+    rows, keys, items = flatten_maps_into_rows_keys_items(column)
     is_kept = pc.not_equal(keys, key).to_numpy(zero_copy_only=False)
     if is_kept.all():
         return column
@@ -43,7 +43,7 @@ def drop_map_key(column: pa.MapArray, key: str) -> pa.MapArray:
     return _build_map_array(rows[is_kept], keys.take(chosen), items.take(chosen), was_null | is_emptied)
 
 
-def flatten_maps(column: pa.MapArray) -> tuple[Ints, pa.Array, pa.Array]:
+def flatten_maps_into_rows_keys_items(column: pa.MapArray) -> tuple[Ints, pa.Array, pa.Array]:
     """The row, the key and the value of each entry."""
     offsets = column.offsets.to_numpy()
     used = slice(offsets[0], offsets[-1])

@@ -14,7 +14,7 @@ and its message is called by sender and number ("0:5"). The field `match` keeps 
 send says sent. All strings are numbered first, so the walk over receives has to do with numbers only.
 
 A receive that does not name its sender has no channel. Where an execution has such receives, what its
-messages say may be their ids: see `_flag_events_called_by_text`. Then `match` is text.
+messages say may be their ids: see `_flag_events_whose_text_is_message_id`. Then `match` is text.
 """
 
 import numpy as np
@@ -42,12 +42,12 @@ def flag_sends(events: pa.Table) -> Flags:
     return _to_flags(pc.equal(events["kind"], "send"))
 
 
-def flag_receipts(events: pa.Table) -> Flags:
+def flag_receipts_naming_sender(events: pa.Table) -> Flags:
     """Which events are receives that name their sender."""
     return _to_flags(pc.and_(pc.is_in(events["kind"], RECEIPTS), pc.is_valid(events["sender"])))
 
 
-def _flag_receipts_of_all(events: pa.Table) -> Flags:
+def _flag_all_receipts(events: pa.Table) -> Flags:
     """Which events are receives, also of senders that they do not name."""
     return _to_flags(pc.is_in(events["kind"], RECEIPTS))
 
@@ -57,16 +57,16 @@ def match_messages(events: pa.Table, own_entries: Ints, is_candidate: Flags) -> 
 
     `own_entries` are those of events for their own processes, or UNKNOWN.
     """
-    is_called_by_text = _flag_events_called_by_text(events, is_candidate)
+    is_called_by_text = _flag_events_whose_text_is_message_id(events, is_candidate)
     is_candidate = is_candidate & ~is_called_by_text
     index = events["index"].fill_null(0).to_numpy()
     in_order = np.argsort(index, kind="stable")
     in_order = in_order[is_candidate[in_order]]
     sent = in_order[flag_sends(events)[in_order]]
-    received = in_order[flag_receipts(events)[in_order]]
+    received = in_order[flag_receipts_naming_sender(events)[in_order]]
     numbers = np.where(own_entries == UNKNOWN, index, own_entries)
     channels = _Channels(events, sent, received, own_entries, numbers)
-    messages, hows = channels.match_receipts()
+    messages, hows = channels.find_receipt_messages_and_match_kinds()
     names_of_sent = _join_name_and_number(events["process"].take(pa.array(sent)), numbers[sent])
     called_by_text = np.flatnonzero(is_called_by_text)
     texts = _combine_chunks(events["text"].take(pa.array(called_by_text)))
@@ -75,7 +75,7 @@ def match_messages(events: pa.Table, own_entries: Ints, is_candidate: Flags) -> 
     return _store_matches(events, rows, pa.concat_arrays([names_of_sent, messages, texts]), hows)
 
 
-def _flag_events_called_by_text(events: pa.Table, is_candidate: Flags) -> Flags:
+def _flag_events_whose_text_is_message_id(events: pa.Table, is_candidate: Flags) -> Flags:
     """Which sends and receives have the id of their message for their text.
 
     It is so in an execution in which no receive names its sender; with clocks, which tell of causes without
@@ -84,38 +84,43 @@ def _flag_events_called_by_text(events: pa.Table, is_candidate: Flags) -> Flags:
     senders they have channels, and a text is but a text.
     """
     is_sent = flag_sends(events) & is_candidate
-    is_receipt = _flag_receipts_of_all(events) & is_candidate
-    is_named = flag_receipts(events) & is_candidate
+    is_receipt = _flag_all_receipts(events) & is_candidate
+    is_named = flag_receipts_naming_sender(events) & is_candidate
     encoded = _combine_chunks(events["execution"]).dictionary_encode("encode")
     execution = encoded.indices.to_numpy().astype(np.int64)
 
-    def find_executions_with(rows: Flags | Ints) -> Flags:
+    def flag_executions_with_any(rows: Flags | Ints) -> Flags:
         counts = np.bincount(execution[rows], minlength=len(encoded.dictionary))
         return np.asarray(counts > 0)
 
-    has_named, has_unnamed = find_executions_with(is_named), find_executions_with(is_receipt & ~is_named)
+    has_named, has_unnamed = (
+        flag_executions_with_any(is_named),
+        flag_executions_with_any(is_receipt & ~is_named),
+    )
     has_text, has_clock = (_to_flags(pc.is_valid(events[name])) for name in ("text", "clock"))
-    is_clocked = find_executions_with(is_sent & has_clock)
+    is_clocked = flag_executions_with_any(is_sent & has_clock)
     is_without_ends = ~has_named & ~has_unnamed & ~is_clocked
-    is_open = (has_unnamed | is_without_ends) & ~find_executions_with(is_sent & ~has_text)
+    is_open = (has_unnamed | is_without_ends) & ~flag_executions_with_any(is_sent & ~has_text)
     if not is_open.any():
         return np.zeros(len(events), np.bool_)
     sent = np.flatnonzero(is_sent)
     said = events.select(["execution", "process", "text"]).take(pa.array(sent))
     nobody = [said[name].slice(0, 0) for name in said.column_names]
-    what, _ = _encode_equal_rows([said["execution"], said["text"]], [nobody[0], nobody[2]])
-    whose, _ = _encode_equal_rows([pa.array(what), said["process"]], [pa.array([], pa.int64()), nobody[1]])
+    what, _ = _number_equal_rows_alike([said["execution"], said["text"]], [nobody[0], nobody[2]])
+    whose, _ = _number_equal_rows_alike(
+        [pa.array(what), said["process"]], [pa.array([], pa.int64()), nobody[1]]
+    )
     _, first = np.unique(whose, return_index=True)
-    is_sent_twice = find_executions_with(sent[np.bincount(what)[what] > 1])
-    is_sent_by_two = find_executions_with(sent[first][np.bincount(what[first])[what[first]] > 1])
+    is_sent_twice = flag_executions_with_any(sent[np.bincount(what)[what] > 1])
+    is_sent_by_two = flag_executions_with_any(sent[first][np.bincount(what[first])[what[first]] > 1])
     is_unclear = np.where(has_unnamed & ~has_named, is_clocked & is_sent_by_two, is_sent_twice)
     is_by_text: Flags = (is_open & ~is_unclear)[execution]
     return is_by_text & (is_sent | is_receipt) & has_text
 
 
-def flag_unmatched_events(events: pa.Table) -> pa.Table:
-    """The events, with a flag at those that `match_messages_across_files` is to match."""
-    is_marked = flag_sends(events) | _flag_receipts_of_all(events)
+def mark_events_to_be_matched(events: pa.Table) -> pa.Table:
+    """The events, with a mark at those that `match_messages_across_files` is to match."""
+    is_marked = flag_sends(events) | _flag_all_receipts(events)
     words = pa.repeat(pa.scalar("none"), len(events))
     fields = add_map_entry(events["fields"].combine_chunks(), is_marked, "match", words)
     return replace_column(events, "fields", fields)
@@ -129,7 +134,9 @@ def match_messages_across_files(events: pa.Table) -> pa.Table:
     messages = pc.if_else(pa.array(was_matched), None, events["message"])
     events = replace_column(events, "message", messages)
     # Receives that do not name their senders were no candidates where others of their file do.
-    is_left_out = _flag_receipts_of_all(events) & ~flag_receipts(events) & _to_flags(pc.is_null(messages))
+    is_left_out = (
+        _flag_all_receipts(events) & ~flag_receipts_naming_sender(events) & _to_flags(pc.is_null(messages))
+    )
     own_entries = _take_clock_entries(events, events["process"])
     return match_messages(events, own_entries, was_matched | is_left_out)
 
@@ -145,14 +152,14 @@ class _Channels:
         rows = sent[pc.list_parent_indices(lists).to_numpy()]
         sends = events.select(["execution", "process", "text"]).take(pa.array(rows))
         receipts = events.select(_OF_RECEIPTS).take(pa.array(received))
-        channel_of_send, self.channel = _encode_equal_rows(
+        channel_of_send, self.channel = _number_equal_rows_alike(
             [sends["execution"], sends["process"], pc.list_flatten(lists), sends["text"]],
             [receipts["execution"], receipts["sender"], receipts["process"], receipts["text"]],
         )
         self.known = _take_clock_entries(events, events["sender"])[received]
         number, own = numbers[rows], np.maximum(own_entries[rows], 0)
         # A send and one that goes by the same number in its channel are one, as far as receiving it goes.
-        self.send, self.exact_send = _encode_equal_rows(
+        self.send, self.exact_send = _number_equal_rows_alike(
             [pa.array(channel_of_send), pa.array(number)], [pa.array(self.channel), pa.array(self.known)]
         )
         numbered = len(self.send) + len(self.exact_send)
@@ -165,9 +172,9 @@ class _Channels:
         self.starts = np.searchsorted(channel_of_send[by_channel], np.arange(channels + 1))
         self.events, self.receipts = events, receipts
 
-    def match_receipts(self) -> tuple[pa.Array, Ints]:
+    def find_receipt_messages_and_match_kinds(self) -> tuple[pa.Array, Ints]:
         """The message of each receipt, and how it was found."""
-        hows, sends = self._find_sends_of_receipts()
+        hows, sends = self._find_match_kinds_and_sends()
         receipts = self.receipts
         is_found = hows <= REPEAT
         numbers = self.known.copy()
@@ -179,10 +186,10 @@ class _Channels:
         # A sender with events of its own would have logged what it sent.
         could_be_unheard = ~is_found & (self.known > 0)
         if could_be_unheard.any():
-            hows[could_be_unheard & ~_sender_has_events(self.events, receipts)] = CLOCK
+            hows[could_be_unheard & ~_flag_receipts_whose_sender_has_events(self.events, receipts)] = CLOCK
         return pc.if_else(pa.array(hows == NONE), alone, by_number), hows
 
-    def _find_sends_of_receipts(self) -> tuple[Ints, Ints]:
+    def _find_match_kinds_and_sends(self) -> tuple[Ints, Ints]:
         """For each receipt FIRST or REPEAT and the send, or NONE."""
         is_sent = np.zeros(len(self.number_of_send), np.bool_)
         is_sent[self.send] = True
@@ -214,11 +221,11 @@ class _Channels:
         return np.array(hows, np.int64), np.array(found, np.int64)
 
 
-def _encode_equal_rows(one: list[pa.Array], other: list[pa.Array]) -> tuple[Ints, Ints]:
+def _number_equal_rows_alike(columns: list[pa.Array], other_columns: list[pa.Array]) -> tuple[Ints, Ints]:
     """Numbers for the rows of two tables: rows with equal values in all columns get the same one."""
-    size = len(one[0])
-    numbers = np.zeros(size + len(other[0]), np.int64)
-    for first, second in zip(one, other, strict=True):
+    size = len(columns[0])
+    numbers = np.zeros(size + len(other_columns[0]), np.int64)
+    for first, second in zip(columns, other_columns, strict=True):
         column = pa.concat_arrays([_combine_chunks(first), _combine_chunks(second)])
         codes = column.dictionary_encode("encode").indices.to_numpy().astype(np.int64)
         # There are no more numbers and codes than rows, so the product fits into 64 bits.
@@ -238,9 +245,9 @@ def _take_clock_entries(events: pa.Table, processes: pa.ChunkedArray) -> Ints:
     return np.where(_to_flags(pc.is_null(clocks)), UNKNOWN, entries)
 
 
-def _sender_has_events(events: pa.Table, receipts: pa.Table) -> Flags:
+def _flag_receipts_whose_sender_has_events(events: pa.Table, receipts: pa.Table) -> Flags:
     """Whether the sender of each receipt has events of its own in its execution."""
-    there, senders = _encode_equal_rows(
+    there, senders = _number_equal_rows_alike(
         [events["execution"], events["process"]], [receipts["execution"], receipts["sender"]]
     )
     return np.isin(senders, there)

@@ -30,13 +30,13 @@ def read(source: Source, settings: Settings) -> FileRows:
     return rows
 
 
-def _iterate_events(record: Record, rows: FileRows) -> Iterator[Record]:
+def _iterate_events(record: Record, quarantine: FileRows) -> Iterator[Record]:
     lists = [key for key in CONTAINERS if isinstance(record.value.get(key), list)]
     if not lists or "event_id" in record.value:
         yield record
         return
     for key in lists:
-        yield from iterate_objects_in_list(record, key, rows)
+        yield from iterate_objects_in_list(record, key, quarantine)
 
 
 def _add_event(rows: FileRows, line: int, event: dict[str, Any]) -> None:

@@ -52,7 +52,7 @@ def find_table_kind(files: list[str], kind: str | None) -> str:
     return kind
 
 
-def list_followed_files(paths: list[str], kind: str | None) -> tuple[list[str], str]:
+def list_followed_files_and_kind(paths: list[str], kind: str | None) -> tuple[list[str], str]:
     """The files in a folder that is to be followed, and their kind; refuses what cannot be followed."""
     if len(paths) > 1:
         raise CallerError("--follow reads one folder: name the one that new files come into")

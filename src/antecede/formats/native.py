@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from antecede.core.wire import LARGEST
 from antecede.events.kinds import KINDS
-from antecede.formats.parquet import NEVER_EMPTY, PARQUET_ERRORS, fill_file_and_line, read_table
+from antecede.formats.parquet import NEVER_EMPTY, PARQUET_ERRORS, fill_missing_file_and_line, read_table
 from antecede.formats.settings import Settings
 from antecede.tables import EVENTS
 
@@ -39,7 +39,7 @@ def count_native_rows(path: str, format: str | None, settings: Settings) -> int 
 def read_native_table(path: str, file: str) -> pa.Table:
     """The events in such a file. Rows without a place of their own are numbered from 1, as in readers."""
     table = read_table(path, file, EVENTS.names)
-    return fill_file_and_line(table.select(EVENTS.names).cast(EVENTS), file)
+    return fill_missing_file_and_line(table.select(EVENTS.names).cast(EVENTS), file)
 
 
 def _needs_no_conversion(parquet: pq.ParquetFile) -> bool:
@@ -51,10 +51,10 @@ def _needs_no_conversion(parquet: pq.ParquetFile) -> bool:
     if any(_simplify_type(schema.field(field.name).type) != _simplify_type(field.type) for field in EVENTS):
         return False
     columns = [column for group in _list_column_chunks(parquet) for column in group.values()]
-    if not all(map(_is_complete_by_statistics, columns)):
+    if not all(map(_has_valid_values_by_statistics, columns)):
         return False
     # What was put in order has been through a reader, which left out an index because parents say enough.
-    return set(schema.names) >= ADDED_BY_ORDER or _has_index_or_parents(columns)
+    return set(schema.names) >= ADDED_BY_ORDER or _has_index_or_parents_without_clocks(columns)
 
 
 def _list_column_chunks(parquet: pq.ParquetFile) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def _list_column_chunks(parquet: pq.ParquetFile) -> list[dict[str, Any]]:
     ]
 
 
-def _has_index_or_parents(columns: list[Any]) -> bool:
+def _has_index_or_parents_without_clocks(columns: list[Any]) -> bool:
     """Whether a reader would make no index, by statistics: the table has one, or parents and no clocks."""
     has_index = any(c.path_in_schema == "index" and not _is_all_null(c) for c in columns)
     has_parents = any(c.path_in_schema.startswith("parents.") and not _is_all_null(c) for c in columns)
@@ -106,7 +106,7 @@ def _simplify_type(kind: pa.DataType) -> Any:
     return "string" if pa.types.is_large_string(kind) else str(kind)
 
 
-def _is_complete_by_statistics(column: Any) -> bool:
+def _has_valid_values_by_statistics(column: Any) -> bool:
     """Names are all there and not empty, places are counts, and clocks have no entries that say nothing."""
     statistics, path = column.statistics, column.path_in_schema
     has_ends = statistics is not None and statistics.has_min_max

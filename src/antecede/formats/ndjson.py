@@ -17,7 +17,7 @@ from antecede.formats.indexing import fill_missing_event_ids
 from antecede.formats.jsons import has_record_per_line, split_records
 from antecede.formats.mapped import Mapper, Names
 from antecede.formats.mapped_events import MappedEvents, add_json_lines, add_json_records
-from antecede.formats.matching import UNKNOWN, flag_unmatched_events, match_messages
+from antecede.formats.matching import UNKNOWN, mark_events_to_be_matched, match_messages
 from antecede.formats.rows import Parsed, Part, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -48,27 +48,27 @@ MISSING = "a record of sends and receives has a process, and a kind or a clock; 
 def read(source: Source, settings: Settings) -> Parsed:
     """The events of one file."""
     mapped = _make_mapped_events(source.name, settings)
-    check = _HeaderCheck(may_be_header=True)
+    check = _EventCheck(first_may_be_header=True)
     if has_record_per_line(source.data):
         add_json_lines(source.data, mapped, 1, check, NEEDED)
     else:
         add_json_records(split_records(source.data), mapped, check)
     events, owns, _ = mapped.build_indexed_events()
     events = fill_missing_event_ids(events, source.name)
-    if _has_no_messages(events):
+    if _has_no_message_ids(events):
         own_entries = owns.fill_null(UNKNOWN).to_numpy()
         events = match_messages(events, own_entries, np.ones(len(events), np.bool_))
     return Parsed(events, mapped.make_quarantine_table(), "ndjson")
 
 
 def read_part(data: bytes, name: str, settings: Settings, first_line: int) -> Part:
-    """The events of some lines; what is to be matched is flagged for `match_messages_across_files`."""
+    """The events of some lines; what is to be matched is marked for `match_messages_across_files`."""
     mapped = _make_mapped_events(name, settings)
-    add_json_lines(data, mapped, first_line, _HeaderCheck(may_be_header=first_line == 1), NEEDED)
+    add_json_lines(data, mapped, first_line, _EventCheck(first_may_be_header=first_line == 1), NEEDED)
     events, owns, basis = mapped.build_indexed_events()
-    unmatched = _has_no_messages(events)
+    unmatched = _has_no_message_ids(events)
     if unmatched:
-        events = flag_unmatched_events(events)
+        events = mark_events_to_be_matched(events)
     # `match_messages_across_files` takes an own entry that is absent for 0, and `read` does not.
     is_uncounted = pc.and_(pc.is_null(owns), pc.is_valid(events["clock"]))
     alone = not (unmatched and pc.any(is_uncounted).as_py())
@@ -79,19 +79,19 @@ def _make_mapped_events(name: str, settings: Settings) -> MappedEvents:
     return MappedEvents(NAMES, msgspec.structs.replace(settings, kinds=KINDS | settings.kinds), name)
 
 
-def _has_no_messages(events: pa.Table) -> bool:
+def _has_no_message_ids(events: pa.Table) -> bool:
     return bool(events["message"].null_count == len(events))
 
 
-class _HeaderCheck:
-    """Tells events from a first record that is a header, and refuses what is neither."""
+class _EventCheck:
+    """Whether a record is an event, and not a first one that is a header; refuses what is neither."""
 
-    def __init__(self, may_be_header: bool) -> None:
-        self.may_be_header = may_be_header
+    def __init__(self, first_may_be_header: bool) -> None:
+        self.may_be_header = first_may_be_header
 
     def __call__(self, mapper: Mapper, record: dict[str, Any]) -> bool:
         may_be_header, self.may_be_header = self.may_be_header, False
-        columns, _ = mapper.find_column_values(record)
+        columns, _ = mapper.find_column_values_and_used_paths(record)
         if may_be_header and not columns.keys() & {"process", *NEEDED}:
             return False
         if "process" not in columns or not columns.keys() & {*NEEDED}:

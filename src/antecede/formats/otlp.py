@@ -16,7 +16,7 @@ from antecede.formats.jsons import (
     Record,
     are_all_lines_objects,
     iterate_objects_in_list,
-    list_line_numbers,
+    list_line_numbers_of_stripped_data,
     read_objects,
 )
 from antecede.formats.otlp_proto import is_otlp_protobuf, read_documents
@@ -52,26 +52,26 @@ def read(source: Source, settings: Settings) -> FileRows:
     if is_otlp_protobuf(source.data):
         found = _read_protobuf_spans(source.data, rows)
     else:
-        plain = _read_plain_spans(source.data)
+        plain = _read_spans_if_all_plain(source.data)
         found = _read_spans(source.data, rows) if plain is None else plain
-    spans.fill_rows(rows, found)
+    spans.set_event_columns(rows, found)
     return rows
 
 
-def _read_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
+def _read_spans(data: bytes, quarantine: FileRows) -> list[spans.Span]:
     found = []
-    for record, service in _iterate_spans(data, rows):
+    for record, service in _iterate_spans_with_services(data, quarantine):
         try:
             found.append(_make_span(record.line, record.value, service))
         except Refused as reason:
-            rows.add_to_quarantine(record.line, str(reason), record.raw)
+            quarantine.add_to_quarantine(record.line, str(reason), record.raw)
     return found
 
 
-def _read_protobuf_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
+def _read_protobuf_spans(data: bytes, quarantine: FileRows) -> list[spans.Span]:
     """The spans of a file of protobuf."""
     found = []
-    for number, document in read_documents(data, rows):
+    for number, document in read_documents(data, quarantine):
         for resource in document.get("resourceSpans", []):
             service = _find_service_name(resource.get("resource"))
             for scope in resource.get("scopeSpans", []):
@@ -79,13 +79,13 @@ def _read_protobuf_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
                     try:
                         found.append(_make_span(number, span, service))
                     except Refused as reason:
-                        rows.add_to_quarantine(number, str(reason), values.as_text(span))
+                        quarantine.add_to_quarantine(number, str(reason), values.as_text(span))
     return found
 
 
-def _read_plain_spans(data: bytes) -> list[spans.Span] | None:
+def _read_spans_if_all_plain(data: bytes) -> list[spans.Span] | None:
     """The spans of a file with a document on each line and nothing odd in them; else None."""
-    body, lines = data.strip(), list_line_numbers(data)
+    body, lines = data.strip(), list_line_numbers_of_stripped_data(data)
     if not are_all_lines_objects(body, len(lines)):
         return None
     services: dict[bytes, str | None] = {}
@@ -109,17 +109,17 @@ def _get_cached_service_name(resource: msgspec.Raw, services: dict[bytes, str | 
     return services[text]
 
 
-def _iterate_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, str | None]]:
+def _iterate_spans_with_services(data: bytes, quarantine: FileRows) -> Iterator[tuple[Record, str | None]]:
     """Every span with the name of its service."""
-    for document in read_objects(data, rows):
+    for document in read_objects(data, quarantine):
         if not isinstance(document.value.get("resourceSpans"), list):
-            rows.add_to_quarantine(document.line, "no list of resourceSpans", document.raw)
+            quarantine.add_to_quarantine(document.line, "no list of resourceSpans", document.raw)
             continue
-        for resource in iterate_objects_in_list(document, "resourceSpans", rows):
+        for resource in iterate_objects_in_list(document, "resourceSpans", quarantine):
             service = _find_service_name(resource.value.get("resource"))
             for key in SCOPES:
-                for scope in iterate_objects_in_list(resource, key, rows):
-                    for span in iterate_objects_in_list(scope, "spans", rows):
+                for scope in iterate_objects_in_list(resource, key, quarantine):
+                    for span in iterate_objects_in_list(scope, "spans", quarantine):
                         yield span, service
 
 

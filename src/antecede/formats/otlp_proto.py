@@ -102,7 +102,7 @@ def is_otlp_protobuf(data: bytes) -> bool:
     return len(data) > LENGTH and data[LENGTH] == FIRST_TAG and 0 < size <= len(data) - LENGTH
 
 
-def read_documents(data: bytes, rows: FileRows) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_documents(data: bytes, quarantine: FileRows) -> Iterator[tuple[int, dict[str, Any]]]:
     """The messages of a file, each with its number; what cannot be read goes to quarantine."""
     begin, number = 0, 0
     while begin < len(data):
@@ -110,12 +110,12 @@ def read_documents(data: bytes, rows: FileRows) -> Iterator[tuple[int, dict[str,
         end = begin + LENGTH + int.from_bytes(data[begin : begin + LENGTH], "big")
         frame = data[begin + LENGTH : end]
         if end > len(data):
-            rows.add_to_quarantine(number, "the file ends in the middle of a message", frame)
+            quarantine.add_to_quarantine(number, "the file ends in the middle of a message", frame)
             return
         try:
             yield number, _decode_message("traces", frame)
         except (Refused, ValueError) as reason:
-            rows.add_to_quarantine(number, f"no message of OTLP: {reason}", frame)
+            quarantine.add_to_quarantine(number, f"no message of OTLP: {reason}", frame)
         begin = end
 
 
@@ -139,14 +139,14 @@ def _split_fields(data: bytes) -> Iterator[tuple[int, Any]]:
     """The numbers of the fields, with integers or bytes."""
     at = 0
     while at < len(data):
-        tag, at = _read_varint(data, at)
+        tag, at = _read_varint_and_next_position(data, at)
         wire = tag & 7
         if wire == VARINT:
-            value, at = _read_varint(data, at)
+            value, at = _read_varint_and_next_position(data, at)
             yield tag >> 3, value
             continue
         if wire == LENGTH_DELIMITED:
-            size, at = _read_varint(data, at)
+            size, at = _read_varint_and_next_position(data, at)
         elif wire in (EIGHT_BYTES, FOUR_BYTES):
             size = 8 if wire == EIGHT_BYTES else 4
         else:
@@ -158,17 +158,17 @@ def _split_fields(data: bytes) -> Iterator[tuple[int, Any]]:
         yield tag >> 3, piece if wire == LENGTH_DELIMITED else int.from_bytes(piece, "little")
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+def _read_varint_and_next_position(data: bytes, position: int) -> tuple[int, int]:
     """A number of any length up to 64 bits, and where the next thing begins."""
-    if at < len(data) and data[at] < 0x80:
-        return data[at], at + 1
+    if position < len(data) and data[position] < 0x80:
+        return data[position], position + 1
     number = 0
     for shift in range(0, 70, 7):
-        if at >= len(data):
+        if position >= len(data):
             raise Refused("a number goes on behind its end")
-        byte = data[at]
-        at += 1
+        byte = data[position]
+        position += 1
         number |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return number & (2**64 - 1), at
+            return number & (2**64 - 1), position
     raise Refused("a number of more than 64 bits")

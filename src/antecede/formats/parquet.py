@@ -16,7 +16,7 @@ from antecede.core.wire import LARGEST
 from antecede.events.columns import flatten_lists, get_column
 from antecede.events.kinds import KINDS
 from antecede.formats.clocks import find_clock_entries
-from antecede.formats.indexing import assign_event_index
+from antecede.formats.indexing import fill_missing_index_and_tell_basis
 from antecede.formats.mapped import OWN
 from antecede.formats.mapped_events import MappedEvents
 from antecede.formats.rows import FileRows, Parsed, Refused
@@ -46,10 +46,12 @@ def read_table(file: BinaryIO | pa.NativeFile | str, name: str, columns: list[st
 def read(source: Source, settings: Settings) -> Parsed:
     """The events of one file."""
     table = read_table(pa.BufferReader(source.data), source.name)
-    if not settings.fields and not settings.kinds and _is_events_table(table):
-        events = fill_file_and_line(table.select(EVENTS.names).cast(EVENTS), source.name).combine_chunks()
+    if not settings.fields and not settings.kinds and _needs_no_conversion(table):
+        events = fill_missing_file_and_line(
+            table.select(EVENTS.names).cast(EVENTS), source.name
+        ).combine_chunks()
         own_entries = find_clock_entries(get_column(events, "clock"), get_column(events, "process"))
-        events, _ = assign_event_index(events, pa.chunked_array([own_entries]))
+        events, _ = fill_missing_index_and_tell_basis(events, pa.chunked_array([own_entries]))
         return Parsed(events, FileRows("").make_quarantine_table(), "parquet")
     if len(set(table.schema.names)) < table.num_columns:
         raise InputError(f"{source.name}: two columns have one name; rename one of them")
@@ -57,7 +59,7 @@ def read(source: Source, settings: Settings) -> Parsed:
     return _read_events_row_by_row(table, source.name, settings)
 
 
-def _is_events_table(table: pa.Table) -> bool:
+def _needs_no_conversion(table: pa.Table) -> bool:
     """Whether the columns are exactly ours, and the mapping would leave every value as it is."""
     if sorted(table.schema.names) != sorted(EVENTS.names):
         return False
@@ -88,7 +90,7 @@ def _are_counts(numbers: pa.Array | pa.ChunkedArray, least: int) -> bool:
     return ends["min"] is None or (least <= ends["min"] and ends["max"] <= LARGEST)
 
 
-def fill_file_and_line(table: pa.Table, file: str) -> pa.Table:
+def fill_missing_file_and_line(table: pa.Table, file: str) -> pa.Table:
     """Name the file, and number the rows from 1, where the table does not."""
     numbers = pa.array(range(1, len(table) + 1), pa.int64())
     for column, value in (("file", pa.scalar(file)), ("line", numbers)):
@@ -111,8 +113,8 @@ def _check_process_column(table: pa.Table, name: str, settings: Settings) -> Non
 
 def _read_events_row_by_row(table: pa.Table, name: str, settings: Settings) -> Parsed:
     events = MappedEvents(OWN, settings, name)
-    for number, record in enumerate(_round_to_microseconds(table).to_pylist(), start=1):
-        plain = {str(key): _to_plain_value(value) for key, value in record.items()}
+    for number, record in enumerate(_round_timestamps_to_microseconds(table).to_pylist(), start=1):
+        plain = {str(key): _pairs_to_dict_or_drop_null_members(value) for key, value in record.items()}
         try:
             events.mapper.add_record(number, plain)
         except Refused as reason:
@@ -120,7 +122,7 @@ def _read_events_row_by_row(table: pa.Table, name: str, settings: Settings) -> P
     return events.finish_file("parquet")
 
 
-def _round_to_microseconds(table: pa.Table) -> pa.Table:
+def _round_timestamps_to_microseconds(table: pa.Table) -> pa.Table:
     """Moments that Python can hold: its clock has no nanoseconds."""
     for position, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
@@ -129,7 +131,7 @@ def _round_to_microseconds(table: pa.Table) -> pa.Table:
     return table
 
 
-def _to_plain_value(value: Any) -> Any:
+def _pairs_to_dict_or_drop_null_members(value: Any) -> Any:
     """Maps come out of Arrow as lists of pairs, and objects with a null for every name they lack."""
     if isinstance(value, dict):
         return {key: one for key, one in value.items() if one is not None}

@@ -78,13 +78,13 @@ class LineCounter(NamedTuple):
 
     path: str
 
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+    def count_lines_of_parts(self, part_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in part_batches:
             for part in batch.to_pylist():
-                lines = self.count_lines(part["begin"], part["end"])
+                lines = self.count_lines_beginning_between(part["begin"], part["end"])
                 yield pa.RecordBatch.from_pylist([{"part": part["part"], "lines": lines}], LINE_COUNTS)
 
-    def count_lines(self, begin: int, end: int) -> int:
+    def count_lines_beginning_between(self, begin: int, end: int) -> int:
         """A line begins behind a line's end, and one at the beginning of the file."""
         count = 1 if begin == 0 else 0
         position = max(begin - 1, 0)
@@ -99,7 +99,7 @@ class LineCounter(NamedTuple):
         return count
 
 
-class PartStage(NamedTuple):
+class PartStagingTask(NamedTuple):
     """Reads parts of a file and stages them, called by Spark with batches of FILE_PARTS."""
 
     folder: str
@@ -108,15 +108,15 @@ class PartStage(NamedTuple):
     plan: PartPlan
     settings: Settings
 
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+    def stage_parts(self, part_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in part_batches:
             for part in batch.to_pylist():
                 yield pa.RecordBatch.from_pylist([self.stage_part(**part)], STAGED_PARTS)
 
     def stage_part(self, part: int, begin: int, end: int, first_line: int) -> dict[str, Any]:
         """Read one part; what there is to say of it."""
         with open(self.path, "rb") as file:
-            data = read_lines_between(file, begin, end)
+            data = read_lines_beginning_between(file, begin, end)
         parsed = read_part(data, self.name, self.plan, self.settings, first_line)
         events = parsed.events
         numbers = pa.repeat(pa.scalar(part), len(events))
@@ -139,7 +139,7 @@ class PartStage(NamedTuple):
         }
 
 
-def read_lines_between(file: BinaryIO, begin: int, end: int) -> bytes:
+def read_lines_beginning_between(file: BinaryIO, begin: int, end: int) -> bytes:
     """The lines that begin in this range of bytes, each to its end."""
     if begin > 0:
         file.seek(begin - 1)

@@ -72,7 +72,7 @@ class Scan:
                 position = min(self.rest + 1, piece.end)
             else:
                 position = self._scan_matches(position, max(end, position + BLOCK_CHARS), piece, before)
-        self._add_gap(self.rest, piece.end, self.records - before, is_last=True)
+        self._add_gap_unless_blank(self.rest, piece.end, self.records - before, is_last=True)
         self.pieces.append(piece)
         self.counts.append(self.records - before)
 
@@ -85,9 +85,9 @@ class Scan:
 
     def _add_line_pairs(self, block: Pairs, piece: Piece, position: int, records_before: int) -> None:
         if position > self.rest + 1:
-            self._add_gap(self.rest, position, self.records - records_before, is_last=False)
+            self._add_gap_unless_blank(self.rest, position, self.records - records_before, is_last=False)
         size = len(block.hosts)
-        first_line = self._advance_to_line_of(position)
+        first_line = self._advance_line_count_to(position)
         self._add_record_positions(
             block.starts + position,
             block.ends + position,
@@ -112,9 +112,11 @@ class Scan:
                 return start
             if start > self.rest + 1:
                 records_of_piece = self.records + len(found) - records_before
-                self._add_gap(self.rest, self._find_line_start(start), records_of_piece, is_last=False)
+                self._add_gap_unless_blank(
+                    self.rest, self._find_line_start(start), records_of_piece, is_last=False
+                )
             self.rest = match.end()
-            lines.append(self._advance_to_line_of(start))
+            lines.append(self._advance_line_count_to(start))
             found.append(match)
         self._add_matches(found, lines, piece)
         return piece.end
@@ -141,14 +143,14 @@ class Scan:
         for name, arrays in self.columns.items():
             arrays.append(columns[name])
         texts, hosts = columns["clock"], columns["host"]
-        column = clocks.read_clocks(texts, hosts)
+        column = clocks.decode_clocks_or_empty(texts, hosts)
         self.owns.append(column.owns)
         self.clocks.append(column.clocks)
         for row in np.flatnonzero(column.owns == clocks.NO_ENTRY).tolist():
             self.reasons.append(_explain_unreadable_clock(texts[row].as_py(), hosts[row].as_py()))
         self.tally.add_records(piece.label, hosts, column.owns, columns["event"])
 
-    def _add_gap(self, begin: int, end: int, records_of_piece: int, is_last: bool) -> None:
+    def _add_gap_unless_blank(self, begin: int, end: int, records_of_piece: int, is_last: bool) -> None:
         """Lines that are in no record, unless they are blank; so many records of the piece are before them.
 
         An expression of a user's may leave out the ends of a line: what stands there is part of the record.
@@ -159,7 +161,7 @@ class Scan:
         if self.text[begin:end].strip():
             self.gaps.append(TextGap(begin, end, is_behind_record, is_last))
 
-    def _advance_to_line_of(self, position: int) -> int:
+    def _advance_line_count_to(self, position: int) -> int:
         """The number of the line of a position, which must not lie before the one asked for last."""
         last, line = self.counted
         line += self.text.count("\n", last, position)
@@ -212,8 +214,8 @@ def read(source: Source, settings: Settings) -> FileRows:
     text = source.text()
     scan = _choose_scan(text, list_candidate_forms(text, settings))
     rows = FileRows(source.name)
-    _quarantine_damaged_records(scan, rows)
-    _fill_columns(scan, rows)
+    _quarantine_damaged_records_and_gaps(scan, rows)
+    _set_event_columns(scan, rows)
     return rows
 
 
@@ -234,7 +236,7 @@ def _choose_scan(text: str, candidates: Sequence[Form]) -> Scan:
     return best
 
 
-def _quarantine_damaged_records(scan: Scan, rows: FileRows) -> None:
+def _quarantine_damaged_records_and_gaps(scan: Scan, rows: FileRows) -> None:
     """Records whose clocks cannot be read, and text between records."""
     bad = np.flatnonzero(np.concatenate(scan.owns) == clocks.NO_ENTRY)
     places = [np.concatenate(blocks)[bad].tolist() for blocks in (scan.lines, scan.starts, scan.ends)]
@@ -254,7 +256,7 @@ def _explain_unreadable_clock(clock: str, host: str) -> str:
     return "clock cannot be read"
 
 
-def _fill_columns(scan: Scan, rows: FileRows) -> None:
+def _set_event_columns(scan: Scan, rows: FileRows) -> None:
     """The columns of all records that can be read."""
     owns = np.concatenate(scan.owns)
     good = np.flatnonzero(owns != clocks.NO_ENTRY)
@@ -274,7 +276,7 @@ def _fill_columns(scan: Scan, rows: FileRows) -> None:
     rows.clock = take_readable(scan.clocks)
     others = {name: take_readable(blocks) for name, blocks in scan.columns.items()}
     runs = pa.array([piece.run for piece in scan.pieces], pa.string()).take(pa.array(pieces))
-    _fill_fields_and_time(others | {"run": runs}, rows)
+    _set_fields_and_time(others | {"run": runs}, rows)
     rows.origin = pa.repeat(pa.scalar(rows.file), len(good))
     rows.line = pa.array(np.concatenate(scan.lines)[good])
 
@@ -295,14 +297,16 @@ def _make_event_ids(hosts: pa.Array, own_entries: order.Ints, copies: order.Ints
     return pc.if_else(pa.array(copies > 0), again, ids)
 
 
-def _fill_fields_and_time(others: dict[str, pa.Array], rows: FileRows) -> None:
+def _set_fields_and_time(other_groups: dict[str, pa.Array], rows: FileRows) -> None:
     """All other named groups are fields; a group `timestamp` is the time in nanoseconds."""
-    found = {
-        name: array.to_pylist() for name, array in others.items() if pc.any(pc.not_equal(array, "")).as_py()
-    }
+    found: dict[str, list[str]] = {}
+    for name, texts in other_groups.items():
+        if pc.any(pc.not_equal(texts, "")).as_py():
+            found[name] = texts.to_pylist()
     if found:
-        table = zip(*found.values(), strict=True)
-        rows.fields = [{name: v for name, v in zip(found, row, strict=True) if v} or None for row in table]
+        for row in zip(*found.values(), strict=True):
+            fields = {name: text for name, text in zip(found, row, strict=True) if text}
+            rows.fields.append(fields or None)
     if "timestamp" in found:
         rows.time = [_nanoseconds_to_ms(stamp) for stamp in found["timestamp"]]
 

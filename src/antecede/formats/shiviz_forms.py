@@ -39,6 +39,14 @@ class Piece(NamedTuple):
     end: int
 
 
+class _Cut(NamedTuple):
+    """A place at which the text is cut."""
+
+    match: re.Match[str]
+    begins_execution: bool
+    """Whether it is a delimiter: what follows is another execution, and not only another run."""
+
+
 class Form(NamedTuple):
     """One way to read the text."""
 
@@ -50,41 +58,44 @@ class Form(NamedTuple):
 
     def split_into_pieces(self, text: str) -> list[Piece]:
         """The text cut at delimiters and at GoVector's headers of appended logs."""
-        cuts = sorted(self._find_delimiters(text), key=lambda cut: cut[0].start())
+        cuts = sorted(self._find_cuts(text), key=lambda cut: cut.match.start())
         pieces, label, run, begin = [], "", None, self.begin
         used: dict[str, int] = {}
-        for number, (cut, new) in enumerate(cuts, start=1):
-            pieces.append(Piece(label, run, begin, cut.start()))
-            begin = cut.end()
-            if new:
-                label, run = _make_execution_label(cut, number, used), None
+        for number, (match, begins_execution) in enumerate(cuts, start=1):
+            pieces.append(Piece(label, run, begin, match.start()))
+            begin = match.end()
+            if begins_execution:
+                label, run = _make_execution_label(match, number, used), None
             else:
-                run = cut["run"]
+                run = match["run"]
         pieces.append(Piece(label, run, begin, len(text)))
         return pieces
 
-    def _find_delimiters(self, text: str) -> list[tuple[re.Match[str], bool]]:
+    def _find_cuts(self, text: str) -> list[_Cut]:
+        """Delimiters, and GoVector's headers of appended logs."""
         if self.delimiter is not None and self.delimiter is not USUAL:
-            return [
-                (cut, True) for cut in self.delimiter.finditer(text, self.begin) if cut.end() > cut.start()
-            ]
+            found = self.delimiter.finditer(text, self.begin)
+            return [_Cut(match, True) for match in found if match.end() > match.start()]
         if not self.is_usual or "===" not in text:
             return []
-        appended = [
-            (cut, False) for cut in APPENDED.finditer(text, self.begin) if self._is_delimiter_line(text, cut)
-        ]
+        cuts = []
+        for line in APPENDED.finditer(text, self.begin):
+            if self._is_delimiter_line(text, line):
+                cuts.append(_Cut(line, False))
         if self.delimiter is None:
-            return appended
-        begins = {cut.start() for cut, _ in appended}
-        usual = [cut for cut in USUAL.finditer(text, self.begin) if cut.start() not in begins]
-        return appended + [(cut, True) for cut in usual if self._is_delimiter_line(text, cut)]
+            return cuts
+        begins_of_appended = {cut.match.start() for cut in cuts}
+        for line in USUAL.finditer(text, self.begin):
+            if line.start() not in begins_of_appended and self._is_delimiter_line(text, line):
+                cuts.append(_Cut(line, True))
+        return cuts
 
-    def _is_delimiter_line(self, text: str, cut: re.Match[str]) -> bool:
+    def _is_delimiter_line(self, text: str, line: re.Match[str]) -> bool:
         """Whether the line is not the text of an event beside it."""
         if self.pattern is HOST_FIRST:
-            before = text.rfind("\n", 0, max(cut.start() - 1, 0)) + 1
-            return cut.start() == 0 or CLOCK_LINE.fullmatch(text, before, cut.start() - 1) is None
-        return CLOCK_LINE.match(text, cut.end() + 1) is None
+            before = text.rfind("\n", 0, max(line.start() - 1, 0)) + 1
+            return line.start() == 0 or CLOCK_LINE.fullmatch(text, before, line.start() - 1) is None
+        return CLOCK_LINE.match(text, line.end() + 1) is None
 
 
 def _make_execution_label(delimiter: re.Match[str], number: int, label_counts: dict[str, int]) -> str:

@@ -33,9 +33,9 @@ def select_damaged_gaps(text: str, gaps: Sequence[TextGap], record_count: int) -
 
     Most of the records may have no gap behind them.
     """
-    usual = _find_usual_gap_length(text, gaps, record_count)
+    usual = _count_lines_usually_left_out(text, gaps, record_count)
     for gap in gaps:
-        begin = _skip_lines_with_text(text, gap, usual) if gap.is_behind_record else gap.begin
+        begin = _skip_lines_without_counting_clock(text, gap, usual) if gap.is_behind_record else gap.begin
         is_between = gap.is_behind_record and not gap.is_last
         rest = text[begin : gap.end]
         if rest.strip() and (is_between or usual == 0 or COUNTING_CLOCK.search(rest)):
@@ -49,7 +49,7 @@ def trim_gap(text: str, gap: TextGap) -> TextGap:
     return gap._replace(begin=begin, end=begin + len(rest.strip()))
 
 
-def _find_usual_gap_length(text: str, gaps: Sequence[TextGap], record_count: int) -> int:
+def _count_lines_usually_left_out(text: str, gaps: Sequence[TextGap], record_count: int) -> int:
     """How many lines with text nine of ten records have behind them, at least."""
     counts = [_count_lines_with_text(text, gap) for gap in gaps if gap.is_behind_record]
     counts += [0] * (record_count - len(counts))
@@ -61,7 +61,7 @@ def _count_lines_with_text(text: str, gap: TextGap) -> int:
     return sum(1 for _ in _LINE_WITH_TEXT.finditer(text, gap.begin, gap.end))
 
 
-def _skip_lines_with_text(text: str, gap: TextGap, count: int) -> int:
+def _skip_lines_without_counting_clock(text: str, gap: TextGap, count: int) -> int:
     """Where the gap goes on behind so many lines with text; its begin if they have a clock that counts."""
     begin = gap.begin
     for line, _ in zip(_LINE_WITH_TEXT.finditer(text, gap.begin, gap.end), range(count), strict=False):

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from antecede.formats.shiviz_forms import EVENT_FIRST, HOST_FIRST, Form
-from antecede.kernels.clock_texts import Bytes, concatenate_texts, find_first_blanks
+from antecede.kernels.clock_texts import Bytes, find_first_blanks, gather_parts_and_offsets
 
 Ints = NDArray[np.int64]
 
@@ -75,7 +75,7 @@ def read_line_pairs(text: str, begin: int, end: int, form: Form) -> Pairs | None
 
 
 def _slice_texts(data: Bytes, begins: Ints, ends: Ints) -> pa.Array:
-    texts, offsets = concatenate_texts(data, begins, ends)
+    texts, offsets = gather_parts_and_offsets(data, begins, ends)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(texts)]
     return pa.Array.from_buffers(pa.string(), len(begins), buffers)
 

@@ -41,16 +41,16 @@ def format_shiviz(events: pa.Table) -> str:
     chosen = [_make_event(row) for row in events.select(COLUMNS).to_pylist() if row["clock"] is not None]
     if len(events) and not chosen:
         raise CallerError("events without clocks cannot be drawn by ShiViz; order or audit the log first")
-    numbers, owns = _assign_event_numbers(chosen)
+    numbers, owns = _find_new_numbers_and_old_entries(chosen)
     renumbered = any(event.own != number for event, number in zip(chosen, numbers, strict=True))
     hosts = _make_names_distinct([event.process for event in chosen], _clean_host)
     records: dict[str, list[str]] = {}
     for event, number in zip(chosen, numbers, strict=True):
-        clock = _format_clock(event, number, owns, hosts)
+        clock = _format_renumbered_clock(event, number, owns, hosts)
         original = f" {event.own}" if renumbered else ""
         line = f"{hosts[event.process]} {clock}{original}\n{event.text}\n"
         records.setdefault(event.execution, []).append(line)
-    return (RENUMBERED if renumbered else GOVECTOR) + "\n" + _join_records(records)
+    return (RENUMBERED if renumbered else GOVECTOR) + "\n" + _join_executions_under_delimiters(records)
 
 
 def _make_event(row: dict[str, Any]) -> _WrittenEvent:
@@ -62,7 +62,7 @@ def _make_event(row: dict[str, Any]) -> _WrittenEvent:
     return _WrittenEvent(row["execution"] or "", process, index, own, clock, _clean_line(text))
 
 
-def _assign_event_numbers(events: list[_WrittenEvent]) -> tuple[list[int], dict[Host, list[int]]]:
+def _find_new_numbers_and_old_entries(events: list[_WrittenEvent]) -> tuple[list[int], dict[Host, list[int]]]:
     """Each event's number on its host from 1, and the old own entries of each host, sorted."""
     numbers = [0] * len(events)
     owns: dict[Host, list[int]] = {}
@@ -73,7 +73,7 @@ def _assign_event_numbers(events: list[_WrittenEvent]) -> tuple[list[int], dict[
     return numbers, {host: sorted(values) for host, values in owns.items()}
 
 
-def _format_clock(
+def _format_renumbered_clock(
     event: _WrittenEvent, number: int, own_entries: dict[Host, list[int]], hosts: dict[str, str]
 ) -> str:
     """The clock in new numbers."""
@@ -85,7 +85,7 @@ def _format_clock(
     return msgspec.json.encode(clock, order="sorted").decode()
 
 
-def _join_records(records: dict[str, list[str]]) -> str:
+def _join_executions_under_delimiters(records: dict[str, list[str]]) -> str:
     """The second header line and the executions; the one without a name comes first, without delimiter."""
     if set(records) <= {""}:
         return "\n" + "".join(records.get("", []))

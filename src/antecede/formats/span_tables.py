@@ -17,7 +17,12 @@ import pyarrow as pa
 
 from antecede.core.errors import InputError
 from antecede.formats import spans, values
-from antecede.formats.jsons import ERRORS, are_all_lines_objects, list_line_numbers, read_objects
+from antecede.formats.jsons import (
+    ERRORS,
+    are_all_lines_objects,
+    list_line_numbers_of_stripped_data,
+    read_objects,
+)
 from antecede.formats.otlp import parse_span_kind, read_attributes
 from antecede.formats.parquet import read_table
 from antecede.formats.rows import Fields, FileRows, Refused
@@ -79,17 +84,17 @@ def read(source: Source, settings: Settings) -> FileRows:
             found.append(convert.make_span(line, row))
         except Refused as reason:
             rows.add_to_quarantine(line, str(reason), values.as_text(row) if raw is None else raw)
-    spans.fill_rows(rows, found)
+    spans.set_event_columns(rows, found)
     return rows
 
 
-def _iterate_rows(source: Source, rows: FileRows) -> Iterator[tuple[int, Row, bytes | str | None]]:
+def _iterate_rows(source: Source, quarantine: FileRows) -> Iterator[tuple[int, Row, bytes | str | None]]:
     """Each row with its line and, if there is one, its text."""
     if source.data.startswith(b"PAR1"):
         return _iterate_parquet_rows(source)
     if source.data.lstrip().startswith((b"{", b"[")):
-        return _iterate_json_rows(source.data, rows)
-    return _iterate_csv_rows(source, rows)
+        return _iterate_json_rows(source.data, quarantine)
+    return _iterate_csv_rows(source, quarantine)
 
 
 def _iterate_parquet_rows(source: Source) -> Iterator[tuple[int, Row, None]]:
@@ -118,8 +123,8 @@ def _times_to_nanoseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _iterate_json_rows(data: bytes, rows: FileRows) -> Iterator[tuple[int, Row, bytes | None]]:
-    body, lines = data.strip(), list_line_numbers(data)
+def _iterate_json_rows(data: bytes, quarantine: FileRows) -> Iterator[tuple[int, Row, bytes | None]]:
+    body, lines = data.strip(), list_line_numbers_of_stripped_data(data)
     if are_all_lines_objects(body, len(lines)):
         try:
             decoded = _lines.decode_lines(body)
@@ -127,10 +132,10 @@ def _iterate_json_rows(data: bytes, rows: FileRows) -> Iterator[tuple[int, Row, 
             decoded = []
         if len(decoded) == len(lines):
             return ((line, row, None) for line, row in zip(lines, decoded, strict=True))
-    return ((record.line, record.value, record.raw) for record in read_objects(data, rows))
+    return ((record.line, record.value, record.raw) for record in read_objects(data, quarantine))
 
 
-def _iterate_csv_rows(source: Source, rows: FileRows) -> Iterator[tuple[int, Row, str]]:
+def _iterate_csv_rows(source: Source, quarantine: FileRows) -> Iterator[tuple[int, Row, str]]:
     reader = csv.reader(io.StringIO(source.text()))
     header = next(reader, [])
     line = reader.line_num + 1
@@ -138,7 +143,7 @@ def _iterate_csv_rows(source: Source, rows: FileRows) -> Iterator[tuple[int, Row
         if len(cells) == len(header):
             yield line, dict(zip(header, cells, strict=True)), ",".join(cells)
         elif cells:
-            rows.add_to_quarantine(
+            quarantine.add_to_quarantine(
                 line, f"{len(cells)} cells, but the header has {len(header)}", ",".join(cells)
             )
         line = reader.line_num + 1
@@ -151,36 +156,38 @@ class _SpanMaker:
         self.columns: dict[tuple[str, ...], dict[str, str]] = {}
 
     def make_span(self, line: int, row: Row) -> spans.Span:
-        columns = self._find_span_columns(row)
+        columns = self._require_span_columns(row)
 
-        def get(what: str) -> Any:
+        def get_cell(what: str) -> Any:
             return row.get(columns[what]) if what in columns else None
 
-        trace = _require_id(get("trace"), "trace id")
-        start = _read_time_ms(get("start"))
-        end, duration = _read_time_ms(get("end")), _read_duration_ms(get("duration"))
+        trace = _require_id(get_cell("trace"), "trace id")
+        start = _read_time_ms_guessing_unit(get_cell("start"))
+        end = _read_time_ms_guessing_unit(get_cell("end"))
+        duration = _read_duration_nanos_as_ms(get_cell("duration"))
         if end is None and start is not None and duration is not None:
             end = start + duration
-        resource, attributes = _parse_attributes(get("resource")), _parse_attributes(get("attributes"))
-        service = [get("service") or resource.get("service.name"), resource.get("service.instance.id")]
+        resource = _parse_attributes(get_cell("resource"))
+        attributes = _parse_attributes(get_cell("attributes"))
+        service = [get_cell("service") or resource.get("service.name"), resource.get("service.instance.id")]
         used = set(columns.values())
         others = {key: value for key, value in row.items() if key not in used and not _is_empty(value)}
         return spans.Span(
             line=line,
             trace=trace,
-            id=_require_id(get("span"), "span id"),
+            id=_require_id(get_cell("span"), "span id"),
             service="/".join(_decode_to_text(part) for part in service if part) or None,
-            kind=parse_span_kind(get("kind")),
-            parent=_parse_id_or_none(get("parent")),
-            name=_decode_to_text(get("name")) if get("name") else None,
+            kind=parse_span_kind(get_cell("kind")),
+            parent=_parse_id_or_none(get_cell("parent")),
+            name=_decode_to_text(get_cell("name")) if get_cell("name") else None,
             start=start,
             end=end,
             ended=end is not None,
-            links=_read_links(get("links"), get("link_traces"), get("link_spans"), trace),
+            links=_read_links(get_cell("links"), get_cell("link_traces"), get_cell("link_spans"), trace),
             fields=attributes | {key: _decode_to_text(value) for key, value in others.items()},
         )
 
-    def _find_span_columns(self, row: Row) -> dict[str, str]:
+    def _require_span_columns(self, row: Row) -> dict[str, str]:
         names = tuple(row)
         known = self.columns.get(names)
         if known is None:
@@ -196,10 +203,10 @@ def _is_empty(value: Any) -> bool:
 
 
 def _decode_to_text(value: Any) -> str:
-    return _decode_bytes(value) if isinstance(value, bytes) else values.as_text(value)
+    return _decode_id_or_text_bytes(value) if isinstance(value, bytes) else values.as_text(value)
 
 
-def _decode_bytes(value: bytes) -> str:
+def _decode_id_or_text_bytes(value: bytes) -> str:
     """Ids are 16 or 8 bytes, if they are no texts already."""
     return value.hex() if len(value) in (8, 16) else value.decode(errors="replace")
 
@@ -217,7 +224,7 @@ def _require_id(value: Any, what: str) -> str:
     return found
 
 
-def _read_time_ms(value: Any) -> float | None:
+def _read_time_ms_guessing_unit(value: Any) -> float | None:
     """Milliseconds since 1970, of a moment or of a number in one of the usual units."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS:
         value = int(value)
@@ -236,7 +243,7 @@ def _read_time_ms(value: Any) -> float | None:
     return whole + rest / unit
 
 
-def _read_duration_ms(value: Any) -> float | None:
+def _read_duration_nanos_as_ms(value: Any) -> float | None:
     duration = values.read_time_ms(value)
     return None if duration is None else duration / 1e6
 
@@ -266,21 +273,18 @@ def _remove_backslashes(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-def _read_links(links: Any, traces: Any, ids: Any, trace: str) -> list[tuple[str, str]]:
-    """Linked spans: a list of objects, or two lists side by side."""
+def _read_links(links: Any, link_traces: Any, link_spans: Any, own_trace: str) -> list[tuple[str, str]]:
+    """The trace and the span of each link: from a list of objects, or from two lists side by side."""
     if isinstance(links, list) and links:
-        opened = [_normalize_link_keys(link) for link in links]
-        return [
-            (_parse_id_or_none(one.get("traceid")) or trace, _require_id(one.get("spanid"), "span id"))
-            for one in opened
-        ]
-    others, own = _parse_list(traces), _parse_list(ids)
-    if len(others) != len(own):
-        raise Refused("its links have not as many trace ids as span ids")
-    return [
-        (_parse_id_or_none(one) or trace, _require_id(two, "span id"))
-        for one, two in zip(others, own, strict=True)
-    ]
+        normalized = [_normalize_link_keys(link) for link in links]
+        traces = [link.get("traceid") for link in normalized]
+        spans_of_links = [link.get("spanid") for link in normalized]
+    else:
+        traces, spans_of_links = _parse_list(link_traces), _parse_list(link_spans)
+        if len(traces) != len(spans_of_links):
+            raise Refused("its links have not as many trace ids as span ids")
+    pairs = zip(traces, spans_of_links, strict=True)
+    return [(_parse_id_or_none(trace) or own_trace, _require_id(span, "span id")) for trace, span in pairs]
 
 
 def _normalize_link_keys(link: Any) -> Row:

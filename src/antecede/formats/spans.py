@@ -81,7 +81,7 @@ def _make_start_event_id(span_id: str) -> str:
 Halves = dict[tuple[str, str], list[Span]]
 
 
-def fill_rows(rows: FileRows, spans: Sequence[Span]) -> None:
+def set_event_columns(rows: FileRows, spans: Sequence[Span]) -> None:
     """The events of all spans of a file: the start of each one, and behind it its end."""
     if not spans:
         return
@@ -100,9 +100,9 @@ def fill_rows(rows: FileRows, spans: Sequence[Span]) -> None:
     event = pa.array(span_of_event + size * is_end)
     span_of_event = pa.array(span_of_event)
 
-    def repeat_for_events(column: Iterable[Any], kind: pa.DataType = TEXT) -> pa.Array:
+    def repeat_for_events(span_values: Iterable[Any], kind: pa.DataType = TEXT) -> pa.Array:
         """A value for each span, for both of its events."""
-        return pa.array(column, kind).take(span_of_event)
+        return pa.array(span_values, kind).take(span_of_event)
 
     def interleave(starts: Iterable[Any], ends: Iterable[Any], kind: pa.DataType = TEXT) -> pa.Array:
         return pa.array([*starts, *ends], kind).take(event)

@@ -43,7 +43,7 @@ ROW_GROUP_SIZE = 100_000
 """Rows of a row group: what Spark can split a staged file at."""
 
 
-class Stage(NamedTuple):
+class FileStagingTask(NamedTuple):
     """Reads files, called by Spark with batches of number, name and path: workers may run in another folder
     than the one in which files were named."""
 
@@ -53,15 +53,15 @@ class Stage(NamedTuple):
     is_one_of_several: bool
     """Whether there are other files, so that what a file has of each process matters."""
 
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+    def stage_files(self, file_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in file_batches:
             for file in batch.to_pylist():
                 yield pa.RecordBatch.from_pylist([self.stage_file(**file)], STAGED_FILES)
 
     def stage_file(self, number: int, name: str, path: str) -> dict[str, Any]:
         """Read one file; what there is to say of it."""
         try:
-            return {"number": number, **self._stage_tables(number, name, path)}
+            return {"number": number, **self._read_and_stage_tables(number, name, path)}
         except SetupError:  # no fault of this file
             raise
         except AntecedeError as error:
@@ -71,7 +71,7 @@ class Stage(NamedTuple):
             remedy = "check the path and its permissions; on a cluster every worker must see it"
             return {"number": number, "error": f"{name}: cannot be read ({error.strerror}); {remedy}"}
 
-    def _stage_tables(self, number: int, name: str, path: str) -> dict[str, Any]:
+    def _read_and_stage_tables(self, number: int, name: str, path: str) -> dict[str, Any]:
         is_native = bool(count_native_rows(path, self.format, self.settings))
         if is_native:
             parsed = Parsed(read_native_table(path, name), QUARANTINE.empty_table(), "parquet")

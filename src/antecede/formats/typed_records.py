@@ -27,11 +27,11 @@ from antecede.formats.columns import (
     Odd,
     assemble_events,
     build_fields_column,
-    build_kind_column,
+    build_kinds_and_unknown_words,
     build_name_column,
     build_name_list_column,
     build_text_column,
-    build_time_column_ms,
+    build_times_ms_and_unknown_texts,
 )
 from antecede.formats.jsons import ERRORS, are_all_lines_objects
 
@@ -156,7 +156,7 @@ def _make_record_type(keys: Keys, paths: dict[str, list[Path]]) -> _RecordType |
         return None
     types = {path: TYPES[own] for own, path in columns.items()}
     try:
-        struct, getters = _make_struct_type(keys, types, ())
+        struct, getters = _make_struct_type_and_getters(keys, types, ())
     except ValueError:
         return None
     others = [path for path in getters if path not in types]
@@ -171,7 +171,9 @@ def _list_leaf_paths(keys: Keys, above: Path = ()) -> Iterator[Path]:
             yield from _list_leaf_paths(below, (*above, key))
 
 
-def _make_struct_type(keys: Keys, types: dict[Path, Any], above: Path) -> tuple[type, dict[Path, Steps]]:
+def _make_struct_type_and_getters(
+    keys: Keys, types: dict[Path, Any], above: Path
+) -> tuple[type, dict[Path, Steps]]:
     """A struct with a field for every key, and how to get at the values in it and below it."""
     fields: list[tuple[str, Any, Any]] = []
     getters: dict[Path, Steps] = {}
@@ -183,7 +185,7 @@ def _make_struct_type(keys: Keys, types: dict[Path, Any], above: Path) -> tuple[
             fields.append((name, types.get(path, Any), None))
             getters[path] = ((name, None),)
         else:
-            struct, inner = _make_struct_type(below, types, path)
+            struct, inner = _make_struct_type_and_getters(below, types, path)
             fields.append((name, struct | None, None))
             empty = struct()
             getters |= {path: ((name, empty), *steps) for path, steps in inner.items()}
@@ -264,11 +266,11 @@ class _Columns:
         if (given := self._collect_column_values("text")) is not None:
             columns["text"] = build_text_column(given)
         if (given := self._collect_column_values("kind")) is not None:
-            columns["kind"], words = build_kind_column(pa.array(given, pa.string()), kinds)
+            columns["kind"], words = build_kinds_and_unknown_words(pa.array(given, pa.string()), kinds)
             if words.null_count < len(words):
                 fields = _add_field_to_rows(fields, "kind", words.to_pylist())
         if (given := self._collect_column_values("time")) is not None:
-            columns["time"], texts = build_time_column_ms(given)
+            columns["time"], texts = build_times_ms_and_unknown_texts(given)
             if texts:
                 fields = _add_field_to_rows(fields, "time", texts)
         if fields is not None:

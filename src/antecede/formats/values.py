@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from antecede.core.wire import LARGEST
-from antecede.events.kinds import find_usual_kind
+from antecede.events.kinds import find_kind_meant_by_word
 from antecede.formats.rows import Refused
 
 DEEPEST = 8
@@ -48,7 +48,7 @@ def read_count(value: Any, what: str) -> int:
 def read_kind(value: Any, kinds: dict[str, str]) -> str | None:
     """One of our kinds, if the value is known to mean one."""
     text = as_text(value)
-    return kinds.get(text) or find_usual_kind(text)
+    return kinds.get(text) or find_kind_meant_by_word(text)
 
 
 def read_time_ms(value: Any) -> float | None:
@@ -89,17 +89,17 @@ def as_text(value: Any) -> str:
         return str(value)
 
 
-def as_texts(many: Sequence[Any]) -> list[str]:
+def encode_each_as_json_text(values: Sequence[Any]) -> list[str]:
     """Values that are no strings, written as JSON; line ends in JSON are escaped."""
     try:
-        return _encoder.encode_lines(many).decode().removesuffix("\n").split("\n")
+        return _encoder.encode_lines(values).decode().removesuffix("\n").split("\n")
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        return [as_text(value) for value in many]
+        return [as_text(value) for value in values]
 
 
 def collect_other_fields(record: dict[str, Any], used: set[str]) -> dict[str, str]:
     """All that is not used, as fields; a used path covers what is below it."""
-    deep = tuple(f"{path}." for path in used if "." in path)
+    used_prefixes = tuple(f"{path}." for path in used if "." in path)
     result: dict[str, str] = {}
     for key, value in record.items():
         if key in used or value is None:
@@ -107,7 +107,7 @@ def collect_other_fields(record: dict[str, Any], used: set[str]) -> dict[str, st
         if type(value) is str:
             result[key] = value
         elif isinstance(value, dict):
-            _add_leaf_fields(result, {key: value}, used, deep, "", DEEPEST)
+            _add_leaf_fields(result, {key: value}, used, used_prefixes, "", DEEPEST)
         else:
             result[key] = as_text(value)
     return result
@@ -124,7 +124,7 @@ def _add_leaf_fields(
     result: dict[str, str],
     record: dict[str, Any],
     used: set[str],
-    deep: tuple[str, ...],
+    used_prefixes: tuple[str, ...],
     prefix: str,
     depth: int,
 ) -> None:
@@ -134,6 +134,6 @@ def _add_leaf_fields(
             continue
         path = prefix + key
         if isinstance(value, dict) and value and depth > 0:
-            _add_leaf_fields(result, value, used, deep, path + ".", depth - 1)
-        elif path not in used and not (deep and path.startswith(deep)):
+            _add_leaf_fields(result, value, used, used_prefixes, path + ".", depth - 1)
+        elif path not in used and not (used_prefixes and path.startswith(used_prefixes)):
             result[path] = value if type(value) is str else as_text(value)

@@ -13,7 +13,7 @@ from antecede.formats import graphs, spans, values
 from antecede.formats.jsons import (
     ERRORS,
     are_all_lines_objects,
-    list_line_numbers,
+    list_line_numbers_of_stripped_data,
     read_objects,
     split_array_elements,
 )
@@ -53,20 +53,20 @@ _in_array = msgspec.json.Decoder(list[PlainSpan | list[PlainSpan]])
 def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
     rows = FileRows(source.name)
-    found = _read_plain_spans(source.data)
+    found = _read_spans_if_all_plain(source.data)
     if found is None:
         found = _read_spans(source.data, rows)
-    spans.fill_rows(rows, found)
+    spans.set_event_columns(rows, found)
     return rows
 
 
-def _read_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
+def _read_spans(data: bytes, quarantine: FileRows) -> list[spans.Span]:
     found = []
-    for record in read_objects(data, rows):
+    for record in read_objects(data, quarantine):
         try:
             found.append(_make_span(record.line, record.value))
         except Refused as reason:
-            rows.add_to_quarantine(record.line, str(reason), record.raw)
+            quarantine.add_to_quarantine(record.line, str(reason), record.raw)
     return found
 
 
@@ -94,27 +94,27 @@ def _find_service_name(endpoint: Any) -> str | None:
     return graphs.find_text(endpoint, "serviceName") if isinstance(endpoint, dict) else None
 
 
-def _read_plain_spans(data: bytes) -> list[spans.Span] | None:
+def _read_spans_if_all_plain(data: bytes) -> list[spans.Span] | None:
     """The spans of a file in which all are plain; None if one is not."""
     body = data.strip()
     try:
         if body.startswith(b"["):
-            plain = _flatten_traces(_in_array.decode(body))
+            plain = _flatten_traces_into_spans(_in_array.decode(body))
             lines = _find_element_lines(data, len(plain))
         else:
-            lines = list_line_numbers(data)
+            lines = list_line_numbers_of_stripped_data(data)
             plain = _by_line.decode_lines(body) if are_all_lines_objects(body, len(lines)) else []
         if len(plain) != len(lines):
             return None
-        convert = _PlainSpans()
+        convert = _PlainSpanConverter()
         return [convert.make_span(line, span) for line, span in zip(lines, plain, strict=True)]
     except ERRORS:
         return None
 
 
-def _flatten_traces(found: list[PlainSpan | list[PlainSpan]]) -> list[PlainSpan]:
+def _flatten_traces_into_spans(spans_and_traces: list[PlainSpan | list[PlainSpan]]) -> list[PlainSpan]:
     opened = []
-    for one in found:
+    for one in spans_and_traces:
         opened += one if isinstance(one, list) else [one]
     return opened
 
@@ -123,10 +123,10 @@ def _find_element_lines(data: bytes, element_count: int) -> Sequence[int]:
     """The lines of the elements of an array."""
     if b"\n" in data.strip():
         return [element.line for element in split_array_elements(data)]
-    return [list_line_numbers(data).start] * element_count
+    return [list_line_numbers_of_stripped_data(data).start] * element_count
 
 
-class _PlainSpans:
+class _PlainSpanConverter:
     """Turns plain spans into spans. What many of them have in common is looked at once."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class _PlainSpans:
             start = float(plain.timestamp) / 1e3
             if plain.duration is not None:
                 end = (float(plain.timestamp) + float(plain.duration)) / 1e3
-        service, fields = self._read_endpoints(plain.local_endpoint, plain.remote_endpoint)
+        service, fields = self._read_service_and_endpoint_fields(plain.local_endpoint, plain.remote_endpoint)
         if plain.tags is not None:
             self._add_tags(fields, plain.tags)
         if not (plain.debug is plain.shared is plain.annotations is None):
@@ -160,7 +160,9 @@ class _PlainSpans:
             fields=fields,
         )
 
-    def _read_endpoints(self, local: msgspec.Raw, remote: msgspec.Raw) -> tuple[str | None, Fields]:
+    def _read_service_and_endpoint_fields(
+        self, local: msgspec.Raw, remote: msgspec.Raw
+    ) -> tuple[str | None, Fields]:
         """The service of the local endpoint, and what else both say, in fields of the caller's own."""
         key = bytes(local), bytes(remote)
         known = self.endpoints.get(key)

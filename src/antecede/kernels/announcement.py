@@ -9,7 +9,7 @@ listener: Callable[[], None] | None = None
 """Called before the first kernel of this process is compiled; loading compiled kernels does not count."""
 
 
-def announce_compilation() -> None:
+def announce_compilation_once() -> None:
     """Tell the listener, if there is one that was not told before."""
     global listener
     if listener is not None:

@@ -50,11 +50,11 @@ class ScopedCodes(NamedTuple):
 
 
 @compiled
-def number_names_by_scope(scope: Ints, name: Ints, names: int) -> ScopedCodes:
+def number_names_by_scope(scope: Ints, name: Ints, name_count: int) -> ScopedCodes:
     """Number the names (0..names-1, or -1) of each scope for itself; the items of a scope stand together."""
     codes = np.full(len(name), -1, dtype=np.int64)
     first = np.empty(len(name), dtype=np.int64)
-    seen_in, code_of = np.full(names, -1, dtype=np.int64), np.zeros(names, dtype=np.int64)
+    seen_in, code_of = np.full(name_count, -1, dtype=np.int64), np.zeros(name_count, dtype=np.int64)
     size = 0
     for item in range(len(name)):
         if name[item] < 0:
@@ -68,22 +68,26 @@ def number_names_by_scope(scope: Ints, name: Ints, names: int) -> ScopedCodes:
     return ScopedCodes(codes, first[:size])
 
 
-@compiled
-def group_by_key(keys: Ints, size: int) -> tuple[Ints, Ints]:
-    """Where the group of each key starts, and the items by group; items of a group stay in their order.
+class GroupedItems(NamedTuple):
+    """The items with key k are `items[starts[k]:starts[k + 1]]`, in the order in which they were."""
 
-    Items with a negative key are in no group.
-    """
-    starts = np.zeros(size + 1, dtype=np.int64)
+    starts: Ints
+    items: Ints
+
+
+@compiled
+def group_by_key(keys: Ints, key_count: int) -> GroupedItems:
+    """Group the items, which are the places of their keys; those with a negative key are in no group."""
+    starts = np.zeros(key_count + 1, dtype=np.int64)
     for key in keys:
         if key >= 0:
             starts[key + 1] += 1
-    for key in range(size):
+    for key in range(key_count):
         starts[key + 1] += starts[key]
-    items = np.empty(starts[size], dtype=np.int64)
+    items = np.empty(starts[key_count], dtype=np.int64)
     ends = starts[:-1].copy()
     for item in range(len(keys)):
         if keys[item] >= 0:
             items[ends[keys[item]]] = item
             ends[keys[item]] += 1
-    return starts, items
+    return GroupedItems(starts, items)

@@ -79,61 +79,61 @@ def make_bit_mask(slot: int) -> np.uint64:
 
 
 @inlined
-def has_bit(row: BitSets, slot: int) -> bool:
+def has_bit(slots: BitSets, slot: int) -> bool:
     """Whether a slot is in a set."""
-    return bool(row[slot >> 6] & make_bit_mask(slot))
+    return bool(slots[slot >> 6] & make_bit_mask(slot))
 
 
 @inlined
-def add_bit(row: BitSets, slot: int) -> None:
+def add_bit(slots: BitSets, slot: int) -> None:
     """Put a slot into a set."""
-    row[slot >> 6] |= make_bit_mask(slot)
+    slots[slot >> 6] |= make_bit_mask(slot)
 
 
 @inlined
-def drop_bit(row: BitSets, slot: int) -> None:
+def drop_bit(slots: BitSets, slot: int) -> None:
     """Take a slot out of a set."""
-    row[slot >> 6] &= ~make_bit_mask(slot)
+    slots[slot >> 6] &= ~make_bit_mask(slot)
 
 
 @compiled
-def copy_bits(row: BitSets, onto: BitSets) -> None:
+def copy_bits(slots: BitSets, onto: BitSets) -> None:
     """Make one set equal to another."""
-    for w in range(len(row)):
-        onto[w] = row[w]
+    for w in range(len(slots)):
+        onto[w] = slots[w]
 
 
 @compiled
-def merge_bits(row: BitSets, into: BitSets) -> None:
+def merge_bits(slots: BitSets, into: BitSets) -> None:
     """Add all that is in one set to another."""
-    for w in range(len(row)):
-        into[w] |= row[w]
+    for w in range(len(slots)):
+        into[w] |= slots[w]
 
 
 @compiled
-def append_bit_pairs(
+def append_pairs_with_slot_names(
     event: int,
-    row: BitSets,
-    names: Ints,
+    slots: BitSets,
+    name_of_slot: Ints,
     pairs: Ints,
-    listed: int,
-    cap: int,
+    pair_count: int,
+    most_pairs: int,
 ) -> tuple[Ints, int]:
-    """Append (event, name of the slot) for each slot in a set, in their order, up to `cap` pairs in all.
+    """Append (event, name of the slot) for each slot in a set, in their order, up to `most_pairs` in all.
 
-    Returns the pairs, in a larger array if they outgrew theirs, and how many are listed now.
+    Returns the pairs, in a larger array if they outgrew theirs, and how many there are now.
     """
-    for w in range(len(row)):
-        word = row[w]
-        while word and listed < cap:
+    for w in range(len(slots)):
+        word = slots[w]
+        while word and pair_count < most_pairs:
             lowest = word & (~word + _ONE)
             word ^= lowest
-            if listed == len(pairs):
+            if pair_count == len(pairs):
                 pairs = np.concatenate((pairs, np.empty_like(pairs)))
-            pairs[listed, 0] = event
-            pairs[listed, 1] = names[64 * w + count_ones(lowest - _ONE)]
-            listed += 1
-    return pairs, listed
+            pairs[pair_count, 0] = event
+            pairs[pair_count, 1] = name_of_slot[64 * w + count_ones(lowest - _ONE)]
+            pair_count += 1
+    return pairs, pair_count
 
 
 # Slots, given out and taken back. Both stacks have room for all slots; heights[FREE] and heights[DEAD] say
@@ -144,12 +144,12 @@ def append_bit_pairs(
 def push_slot(
     stack: Ints,
     heights: Ints,
-    which: int,
+    which_stack: int,
     slot: int,
 ) -> None:
     """Put a slot onto one of the stacks."""
-    stack[heights[which]] = slot
-    heights[which] += 1
+    stack[heights[which_stack]] = slot
+    heights[which_stack] += 1
 
 
 @inlined
@@ -163,15 +163,19 @@ def pop_free_slot(free: Ints, heights: Ints) -> int:
 def is_sweep_worthwhile(
     dead: int,
     live: int,
-    least: int,
-    sets: int,
+    min_dead: int,
+    row_count: int,
 ) -> bool:
-    """Whether enough slots are dead for a sweep: as many as are alive, and `least`.
+    """Whether enough slots are dead for a sweep: at least `min_dead`, and no fewer than are alive.
 
-    With very many sets a sweep is dear. It pays when the words that it looks at, sets * live / 64, are few
-    for each of the dead slots that it frees; `sets` is the number of rows, or 0 where that is no concern.
+    With very many sets a sweep is dear. It looks at row_count * live / 64 words, where `row_count` is the
+    number of sets, or 0 if that is no concern. It pays if that is at most dead / 64 words for each of the
+    dead slots that it frees.
     """
-    return dead >= max(least, live) and dead * dead >= sets * live
+    are_many_dead = dead >= min_dead and dead >= live
+    bits_looked_at = row_count * live
+    are_few_looked_at = bits_looked_at <= dead * dead  # dead bits for each of the dead slots
+    return are_many_dead and are_few_looked_at
 
 
 @compiled
@@ -203,7 +207,7 @@ def mark_message_due(slot: int, targets: Ints, due: BitSets) -> None:
 
 
 @inlined
-def merge_past_of_message(carried: BitSets, past: BitSets, due: BitSets) -> bool:
+def merge_carried_past_and_check_early(carried: BitSets, past: BitSets, due: BitSets) -> bool:
     """A process learns what a message carries; returns whether any of it is due there.
 
     The message itself must not be due any more.

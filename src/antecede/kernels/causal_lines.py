@@ -24,19 +24,19 @@ MOST_LOOKS = 2**25
 
 
 @compiled
-def find_lines_of_causes(
+def mark_lines_ordered_by_causes(
     line_starts: Ints,
     members: Ints,
-    scope: Ints,
+    execution_of_line: Ints,
     cause_starts: Ints,
     causes: Ints,
-    most: int,
+    most_looks: int,
 ) -> NDArray[np.bool_]:
     """Of each line, whether all its events follow from one another.
 
     Line k has the positions members[line_starts[k]:line_starts[k + 1]], ascending, and is of the execution
-    scope[k]; executions ascend. Causes of event e are at cause_starts[e]:cause_starts[e + 1]; those that come
-    later, as on cycles, are not followed.
+    execution_of_line[k]; executions ascend. Causes of event e are at cause_starts[e]:cause_starts[e + 1];
+    those that come later, as on cycles, are not followed.
     """
     found = np.zeros(len(line_starts) - 1, dtype=np.bool_)
     size = len(cause_starts) - 1
@@ -44,14 +44,14 @@ def find_lines_of_causes(
     waiting = np.empty(size, dtype=np.int64)  # events whose causes are still to be looked at
     looks = 0
     for line in range(len(found)):
-        if line == 0 or scope[line] != scope[line - 1]:
+        if line == 0 or execution_of_line[line] != execution_of_line[line - 1]:
             looks = 0
         is_line = True
         for k in range(line_starts[line] + 1, line_starts[line + 1]):
             before, event = members[k - 1], members[k]
             is_line = False
             waiting[0], left = event, 1
-            while left and not is_line and looks < most:
+            while left and not is_line and looks < most_looks:
                 left -= 1
                 effect = waiting[left]
                 for i in range(cause_starts[effect], cause_starts[effect + 1]):

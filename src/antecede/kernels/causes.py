@@ -26,28 +26,28 @@ class MergedEdges(NamedTuple):
 
 
 def merge_edges(
-    size: int,
+    event_count: int,
     parts: Sequence[tuple[ArrayLike, ArrayLike, Flags | int]],
 ) -> MergedEdges:
-    """Edges (source, target, what from) among events 0..size-1 as one list; none from an event to itself."""
+    """Edges (source, target, what from) among so many events as one list; none from an event to itself."""
     sources, targets, origins = [], [], []
     for given_source, given_target, origin in parts:
-        part_source, part_target = check_edges(size, given_source, given_target)
+        part_source, part_target = check_edges(event_count, given_source, given_target)
         sources.append(part_source)
         targets.append(part_target)
         origins.append(np.broadcast_to(np.int8(origin), len(part_source)))
     source = np.concatenate(sources)
     target = np.concatenate(targets)
     known = np.concatenate(origins)
-    starts, items = group_by_key(np.where(source == target, -1, target), size)
+    starts, items = group_by_key(np.where(source == target, -1, target), event_count)
     source, known = source[items], known[items]
-    is_first = _merge_repeated_edges(starts, source, known)
-    target = np.repeat(np.arange(size), np.diff(starts))
+    is_first = _merge_origins_and_mark_first_edges(starts, source, known)
+    target = np.repeat(np.arange(event_count), np.diff(starts))
     return MergedEdges(Edges(source[is_first], target[is_first]), known[is_first])
 
 
 @compiled
-def _merge_repeated_edges(
+def _merge_origins_and_mark_first_edges(
     starts: Ints,
     source: Ints,
     known: Flags,
@@ -72,34 +72,34 @@ def _merge_repeated_edges(
 def look_up_name_codes(
     scope: Ints,
     name: Ints,
-    first: Ints,
-    names: Ints,
-    size: int,
+    first_code_of_scope: Ints,
+    name_of_code: Ints,
+    name_count: int,
 ) -> Ints:
     """The code of each name in its scope, or -1; scopes ascend.
 
-    The codes of scope s are first[s]..first[s + 1]-1, and names[c] is the name of code c; names are below
-    `size`, and -1 is none.
+    The codes of scope s are first_code_of_scope[s]..first_code_of_scope[s + 1]-1. Names are numbers below
+    `name_count`, and -1 is none.
     """
     codes = np.full(len(name), -1, dtype=np.int64)
     # What each name stands for, and in which scope; entries of earlier scopes need not be cleared.
-    code_of = np.zeros(size, dtype=np.int64)
-    scope_of = np.full(size, -1, dtype=np.int64)
+    code_of = np.zeros(name_count, dtype=np.int64)
+    scope_of = np.full(name_count, -1, dtype=np.int64)
     current = -1
     for item in range(len(name)):
         if scope[item] != current:
             current = scope[item]
-            for code in range(first[current], first[current + 1]):
-                if names[code] >= 0:
-                    code_of[names[code]] = code
-                    scope_of[names[code]] = current
+            for code in range(first_code_of_scope[current], first_code_of_scope[current + 1]):
+                if name_of_code[code] >= 0:
+                    code_of[name_of_code[code]] = code
+                    scope_of[name_of_code[code]] = current
         if name[item] >= 0 and scope_of[name[item]] == current:
             codes[item] = code_of[name[item]]
     return codes
 
 
 @compiled
-def clean_clock_rows(
+def sort_clock_rows_dropping_zeros_and_repeats(
     starts: Ints,
     slots: Ints,
     counts: Ints,
@@ -133,15 +133,15 @@ def read_clock_entries(
     starts: Ints,
     slots: Ints,
     counts: Ints,
-    row: Ints,
-    slot: Ints,
+    wanted_rows: Ints,
+    wanted_slots: Ints,
 ) -> Ints:
     """What each of some rows has for a slot, 0 if nothing; slots ascend in each row."""
-    values = np.zeros(len(row), dtype=np.int64)
-    for k in range(len(row)):
-        low, high = starts[row[k]], starts[row[k] + 1]
-        at = low + np.searchsorted(slots[low:high], slot[k])
-        if at < high and slots[at] == slot[k]:
+    values = np.zeros(len(wanted_rows), dtype=np.int64)
+    for k in range(len(wanted_rows)):
+        low, high = starts[wanted_rows[k]], starts[wanted_rows[k] + 1]
+        at = low + np.searchsorted(slots[low:high], wanted_slots[k])
+        if at < high and slots[at] == wanted_slots[k]:
             values[k] = counts[at]
     return values
 
@@ -151,14 +151,14 @@ def are_clocks_comparable(
     starts: Ints,
     slots: Ints,
     counts: Ints,
-    one: Ints,
-    other: Ints,
+    one_rows: Ints,
+    other_rows: Ints,
 ) -> NDArray[np.bool_]:
     """Whether of two rows one has at least what the other has, in every slot; slots ascend in each row."""
-    answers = np.zeros(len(one), dtype=np.bool_)
-    for pair in range(len(one)):
-        i, i_end = starts[one[pair]], starts[one[pair] + 1]
-        j, j_end = starts[other[pair]], starts[other[pair] + 1]
+    answers = np.zeros(len(one_rows), dtype=np.bool_)
+    for pair in range(len(one_rows)):
+        i, i_end = starts[one_rows[pair]], starts[one_rows[pair] + 1]
+        j, j_end = starts[other_rows[pair]], starts[other_rows[pair] + 1]
         has_more = has_less = False
         while i < i_end or j < j_end:
             only_one = i < i_end and (j >= j_end or slots[i] < slots[j])

@@ -4,12 +4,12 @@ Each fault is named once, where it enters: an entry that an event took over from
 fault of that event. So clocks that break no rule here are transitive, grow along every process and every
 edge, and claim only events that exist or holes that are named.
 
-Theory of operation. Own entries are checked over arrays (`_find_own_entry_faults`). For the entries of
-others, `_find_foreign_entry_faults` walks along each process and spreads clocks out over arrays of processes:
-`now` has the clock of the event at hand, `before` that of the event before it, `heard` the most that any
-direct cause has. What `now` lacks of a cause is a fault; what grew since `before`, was not heard, and is
-nowhere in the log, too. Arrays are cleared by going over the same clocks again, so that an event costs what
-its clock and those of its direct causes have, whatever the number of processes.
+Theory of operation. Own entries are checked over arrays (`_find_own_entry_faults_and_restarts`). For the
+entries of others, `_find_foreign_entry_faults` walks along each process and spreads clocks out over arrays of
+processes: `now` has the clock of the event at hand, `before` that of the event before it, `heard` the most
+that any direct cause has. What `now` lacks of a cause is a fault; what grew since `before`, was not heard,
+and is nowhere in the log, too. Arrays are cleared by going over the same clocks again, so that an event costs
+what its clock and those of its direct causes have, whatever the number of processes.
 
 The loops take plain arrays: compiled code counts references at every use of a field of a named tuple.
 """
@@ -28,8 +28,8 @@ from antecede.kernels.histories import (
     Edges,
     Histories,
     build_histories,
+    find_clock_edges_of_histories,
     find_event_by_own_entry,
-    find_history_edges,
     get_clock_entry,
 )
 from antecede.kernels.ragged import Ints, Rows
@@ -81,14 +81,14 @@ def find_clock_faults(
     """
     histories = build_histories(process, own, clocks, index)
     has_clock = np.diff(histories.starts) > 0
-    sequence_faults, restarted = _find_own_entry_faults(histories)
+    sequence_faults, restarted = _find_own_entry_faults_and_restarts(histories)
     previous = _find_previous_in_process(histories, has_clock)
     previous[restarted] = -1
     uncounted = np.flatnonzero(has_clock & (histories.own < 1))
     uncounted_faults = _build_fault_rows(
         _UNCOUNTED, uncounted, -1, histories.process[uncounted], histories.own[uncounted]
     )
-    first_cause, causes = _list_causes_in_other_processes(histories, has_clock, known)
+    first_cause, causes = _group_foreign_causes_by_effect(histories, has_clock, known)
     claim_faults = _find_foreign_entry_faults(
         histories.process,
         histories.own,
@@ -114,16 +114,16 @@ def _build_fault_rows(kind: int, event: Ints, other: Ints | int, slot: Ints, cou
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def _find_previous_in_process(histories: Histories, among: NDArray[np.bool_]) -> Ints:
-    """Of each event the one before it in its process, looking only at those among some; else -1."""
-    walk = histories.walk[among[histories.walk]]
+def _find_previous_in_process(histories: Histories, is_considered: NDArray[np.bool_]) -> Ints:
+    """Of each event the one before it in its process, looking only at those considered; else -1."""
+    walk = histories.walk[is_considered[histories.walk]]
     is_same_process = histories.process[walk[1:]] == histories.process[walk[:-1]]
-    previous = np.full(len(among), -1, dtype=np.int64)
+    previous = np.full(len(is_considered), -1, dtype=np.int64)
     previous[walk[1:][is_same_process]] = walk[:-1][is_same_process]
     return previous
 
 
-def _find_own_entry_faults(histories: Histories) -> tuple[Ints, Ints]:
+def _find_own_entry_faults_and_restarts(histories: Histories) -> tuple[Ints, Ints]:
     """The faults of own entries, which should be 1, 2, 3, ...; and the events at which a process restarts."""
     own = histories.own
     is_counted = own >= 1
@@ -143,14 +143,14 @@ def _find_own_entry_faults(histories: Histories) -> tuple[Ints, Ints]:
     return np.concatenate(tables), np.flatnonzero(is_restart)
 
 
-def _list_causes_in_other_processes(
+def _group_foreign_causes_by_effect(
     histories: Histories, has_clock: NDArray[np.bool_], known: Edges | None
 ) -> tuple[Ints, Ints]:
     """The direct causes of each event in other processes: those its clock claims, and those known besides.
 
     Those of event e are causes[starts[e]:starts[e + 1]].
     """
-    source, target = find_history_edges(histories)
+    source, target = find_clock_edges_of_histories(histories)
     if known is not None:
         source = np.concatenate((source, known.source))
         target = np.concatenate((target, known.target))
@@ -224,11 +224,11 @@ def _find_foreign_entry_faults(
 
 @compiled
 def _raise_or_clear_entries(
-    starts: Ints, slots: Ints, counts: Ints, event: int, over: Ints, factor: int
+    starts: Ints, slots: Ints, counts: Ints, event: int, entries: Ints, factor: int
 ) -> None:
     """Raise the entries of an array to those of a clock; or, with factor 0, clear them."""
     for k in range(starts[event], starts[event + 1]):
-        over[slots[k]] = max(over[slots[k]], counts[k]) * factor
+        entries[slots[k]] = max(entries[slots[k]], counts[k]) * factor
 
 
 @compiled

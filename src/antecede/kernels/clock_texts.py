@@ -51,12 +51,14 @@ def scan_clocks(text: Bytes, offsets: Offsets) -> ScannedClocks | None:
     """The entries of all clocks; None if one of them is not plain."""
     # No entry without a colon.
     most_entries = int(np.count_nonzero(text == _COLON))
-    slots = np.full(_choose_hash_table_size(most_entries), -1, np.int64)
+    hash_table = np.full(_choose_hash_table_size(most_entries), -1, np.int64)
     sizes = np.zeros(len(offsets) - 1, np.int64)
     codes, counts, key_begins, key_ends = (np.empty(most_entries, np.int64) for _ in range(4))
     # Kernels are compiled anew for arrays that can be written to: here, none can.
     text, offsets = _make_read_only(text), _make_read_only(offsets)
-    entries, keys = _scan_plain_clocks(text, offsets, slots, sizes, codes, counts, key_begins, key_ends)
+    entries, keys = _fill_in_entries_of_plain_clocks(
+        text, offsets, hash_table, sizes, codes, counts, key_begins, key_ends
+    )
     if entries < 0:
         return None
     return ScannedClocks(sizes, codes[:entries], counts[:entries], key_begins[:keys], key_ends[:keys])
@@ -75,17 +77,20 @@ def _choose_hash_table_size(most_keys: int) -> int:
 
 
 @compiled
-def _scan_plain_clocks(
+def _fill_in_entries_of_plain_clocks(
     text: Bytes,
     offsets: Offsets,
-    slots: Ints,
+    hash_table: Ints,
     sizes: Ints,
     codes: Ints,
     counts: Ints,
     key_begins: Ints,
     key_ends: Ints,
 ) -> Any:
-    """The number of entries and of keys; -1 and 0 if a clock is not plain."""
+    """Fill in all arrays but the first two; returns the number of entries and of keys.
+
+    It returns -1 and 0 if a clock is not plain.
+    """
     odd = (-1, 0)
     entries, keys = 0, 0
     most_keys = len(codes)
@@ -112,10 +117,12 @@ def _scan_plain_clocks(
             if code >= 0 and _has_key_at(text, at, end, key_begins[code], key_ends[code]):
                 at += key_ends[code] - key_begins[code]
             else:
-                key_end, key_hash = _scan_key(text, at, end)
+                key_end, key_hash = _find_key_end_and_hash(text, at, end)
                 if key_end < 0:
                     return odd
-                code = _find_or_add_key_code(text, at, key_end, key_hash, slots, keys, key_begins, key_ends)
+                code = _find_or_add_key_code(
+                    text, at, key_end, key_hash, hash_table, keys, key_begins, key_ends
+                )
                 keys = max(keys, code + 1)
                 follower[last_code] = code
                 at = key_end
@@ -127,7 +134,7 @@ def _scan_plain_clocks(
             if at == end or text[at] != _COLON:
                 return odd
             digits_begin = _skip_blanks(text, at + 1, end)
-            at, count = _scan_digits(text, digits_begin, end)
+            at, count = _find_digits_end_and_number(text, digits_begin, end)
             has_leading_zero = at - digits_begin > 1 and text[digits_begin] == _ZERO
             if at == digits_begin or at - digits_begin > _MOST_DIGITS or has_leading_zero:
                 return odd
@@ -171,7 +178,7 @@ def _has_key_at(text: Bytes, at: Any, end: Any, key_begin: Any, key_end: Any) ->
 
 
 @compiled
-def _scan_key(text: Bytes, at: Any, end: Any) -> Any:
+def _find_key_end_and_hash(text: Bytes, at: Any, end: Any) -> Any:
     """Where the quote behind a key stands, and the key's hash; -1 if the key is not plain."""
     key_hash = _HASH_BEGIN
     while at < end and text[at] != _QUOTE:
@@ -183,7 +190,7 @@ def _scan_key(text: Bytes, at: Any, end: Any) -> Any:
 
 
 @compiled
-def _scan_digits(text: Bytes, at: Any, end: Any) -> Any:
+def _find_digits_end_and_number(text: Bytes, at: Any, end: Any) -> Any:
     """Where some digits end, and their number, unless they are too many."""
     number: Any = 0
     while at < end:
@@ -235,7 +242,7 @@ def find_first_blanks(text: Bytes, begins: Ints, ends: Ints) -> Any:
 
 
 @compiled
-def concatenate_texts(text: Bytes, begins: Ints, ends: Ints) -> Any:
+def gather_parts_and_offsets(text: Bytes, begins: Ints, ends: Ints) -> Any:
     """Parts of a text one behind the other, and where each of them begins."""
     offsets = np.zeros(len(begins) + 1, np.int32)
     for part in range(len(begins)):

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeVar
 import numba
 from numba.core.compiler_lock import global_compiler_lock
 
-from antecede.kernels.announcement import announce_compilation
+from antecede.kernels.announcement import announce_compilation_once
 
 try:
     import fcntl
@@ -56,19 +56,20 @@ def _compile_function(function: Function, inline: Literal["never", "always"]) ->
     dispatcher: Any
     try:
         dispatcher = numba.njit(cache=True, nogil=True, inline=inline)(function)
-        _guard_compile_cache(dispatcher)
+        _make_dispatcher_lock_and_check_cache(dispatcher)
     except RuntimeError:  # no folder can be written to: every process compiles for itself
         dispatcher = numba.njit(nogil=True, inline=inline)(function)
-        _announce_before_compiling(dispatcher)
+        _make_dispatcher_announce_compilation(dispatcher)
     compiled_function: Function = dispatcher
     return compiled_function
 
 
-def _announce_before_compiling(dispatcher: Any) -> None:
+def _make_dispatcher_announce_compilation(dispatcher: Any) -> None:
+    """Let numba's function say so before it is compiled."""
     compile_now = dispatcher.compile
 
     def announce_and_compile(signature: Any) -> Any:
-        announce_compilation()
+        announce_compilation_once()
         return compile_now(signature)
 
     dispatcher.compile = announce_and_compile
@@ -86,7 +87,7 @@ def is_cached_on_disk(kernel: Any) -> bool:
     return cache_file is not None and bool(cache_file._load_index())
 
 
-def can_be_cached(kernel: Any) -> bool:
+def has_cache_folder(kernel: Any) -> bool:
     """Whether there is a folder for it."""
     return hasattr(kernel._cache, "_cache_file")
 
@@ -108,7 +109,7 @@ def _hash_kernel_sources() -> str:
 _STAMP = _hash_kernel_sources()
 
 
-def _guard_compile_cache(dispatcher: Any) -> None:
+def _make_dispatcher_lock_and_check_cache(dispatcher: Any) -> None:
     """Let numba's function compile under the lock, and load only what was made from these very sources."""
     cache = dispatcher._cache
     cache._cache_file._source_stamp = _STAMP
@@ -122,7 +123,7 @@ def _guard_compile_cache(dispatcher: Any) -> None:
     def load_or_announce(signature: Any, context: Any) -> Any:
         overload = load_now(signature, context)
         if overload is None:
-            announce_compilation()
+            announce_compilation_once()
         return overload
 
     dispatcher.compile = compile_under_lock
@@ -140,7 +141,7 @@ def _lock_folder(folder: str) -> Iterator[None]:
     if folder in _locked_folders:
         yield
         return
-    file = _open_lock_file(folder)
+    file = _open_and_lock_file(folder)
     _locked_folders.add(folder)
     try:
         yield
@@ -150,7 +151,8 @@ def _lock_folder(folder: str) -> Iterator[None]:
             os.close(file)
 
 
-def _open_lock_file(folder: str) -> int | None:
+def _open_and_lock_file(folder: str) -> int | None:
+    """The lock file of a folder, once no other process holds it; None where there can be none."""
     if fcntl is None:
         return None
     try:

@@ -1,7 +1,7 @@
 """The pass over a recorded execution: carries the bits of messages through its events and judges deliveries.
 
 See `bits` for what it does at an event. As the future is known, slots are given out beforehand
-(`assign_message_slots`), and what each event has to do is written down in a `PassPlan`.
+(`assign_acts_and_message_slots`), and what each event has to do is written down in a `PassPlan`.
 
 Besides `past` and `due`, each process has three more sets. OWN has the messages that it sent. Of what is due,
 OVERTAKEN has the messages that some early delivery depended on, and OVERTAKEN_BY_SENDER those for which that
@@ -22,7 +22,7 @@ from antecede.kernels.bits import (
     FREE,
     BitSets,
     add_bit,
-    append_bit_pairs,
+    append_pairs_with_slot_names,
     copy_bits,
     count_ones,
     count_words_for_bits,
@@ -31,7 +31,7 @@ from antecede.kernels.bits import (
     has_bit,
     is_sweep_worthwhile,
     mark_message_due,
-    merge_past_of_message,
+    merge_carried_past_and_check_early,
     pop_free_slot,
     push_slot,
     sweep_sets,
@@ -73,15 +73,15 @@ class PassResult(NamedTuple):
 
 
 @compiled
-def assign_message_slots(
+def assign_acts_and_message_slots(
     sent: Ints,
     copies: Ints,
-    sets: int,
+    set_count: int,
 ) -> tuple[Flags, Ints, int]:
     """Acts and slots of the messages of a pass, and how many slots there are.
 
     `sent` has for each delivery the event of its send, and `copies` for each send how many deliveries follow.
-    `sets` is how many sets a sweep has to go through.
+    `set_count` is how many sets a sweep has to go through.
     """
     act = np.zeros(len(sent), dtype=np.int8)
     slot = np.full(len(sent), -1, dtype=np.int64)
@@ -101,7 +101,7 @@ def assign_message_slots(
                 push_slot(dead, heights, DEAD, slot[send])
         elif copies_left[event]:
             live = used - heights[DEAD]
-            if heights[FREE] == 0 and is_sweep_worthwhile(heights[DEAD], live, _LEAST_DEAD, sets):
+            if heights[FREE] == 0 and is_sweep_worthwhile(heights[DEAD], live, _LEAST_DEAD, set_count):
                 act[event] = SWEEPS
                 free_dead_slots(free, dead, heights)
             act[event] += SENDS
@@ -116,49 +116,51 @@ def assign_message_slots(
 @compiled
 def run_delivery_pass(
     plan: PassPlan,
-    sets: BitSets,
-    rows: BitSets,
-    names: Ints,
-    cap: int,
+    process_sets: BitSets,
+    message_sets: BitSets,
+    send_of_slot: Ints,
+    most_pairs: int,
 ) -> PassResult:
-    """Carry the bits through all events; sets, rows and the names of slots are changed in place.
+    """Carry the bits through all events; both kinds of sets and `send_of_slot` are changed in place.
 
-    A slot is named by the position of the send that has it. `rows` are what the messages carry, their own
-    bits among it. Of the pairs, the first `cap` are kept.
+    `message_sets` are what the messages carry, their own bits among it. `send_of_slot` gets the position of
+    the send that has each slot. Of the pairs, the first `most_pairs` are kept.
     """
     process, sender, act, row, bit, starts, targets = plan
     flags = np.zeros(len(process), dtype=np.int8)
     pairs = np.empty((16, 2), dtype=np.int64)
-    width = max(rows.shape[1], count_words_for_bits(len(rows)))
+    width = max(message_sets.shape[1], count_words_for_bits(len(message_sets)))
     alive = np.zeros(width, dtype=np.uint64)
-    overtaken = np.zeros(rows.shape[1], dtype=np.uint64)
-    past, due = sets[PAST], sets[DUE]
+    overtaken = np.zeros(message_sets.shape[1], dtype=np.uint64)
+    past, due = process_sets[PAST], process_sets[DUE]
     listed = total = 0
     for event in range(len(process)):
         action = act[event] & ACTION
         if action == 0:
             continue
         if act[event] & SWEEPS:
-            sweep_sets(sets.reshape(-1, rows.shape[1]), alive)
-            sweep_sets(rows, alive)
+            sweep_sets(process_sets.reshape(-1, message_sets.shape[1]), alive)
+            sweep_sets(message_sets, alive)
         here, slot = process[event], bit[event]
-        carried = rows[row[event]]
+        carried = message_sets[row[event]]
         if action == SENDS:
             if slot >= 0:
-                names[slot] = event
+                send_of_slot[slot] = event
                 add_bit(alive, slot)
                 own_targets = targets[starts[event] : starts[event + 1]]
-                _add_sent_message(here, slot, own_targets, sets)
+                _add_sent_message(here, slot, own_targets, process_sets)
             copy_bits(past[here], carried)
             continue
         if slot >= 0:
-            flags[event] |= _remove_delivered_message(here, slot, sets)
-        is_early = merge_past_of_message(carried, past[here], due[here])
+            flags[event] |= _remove_delivered_message_and_get_flags(here, slot, process_sets)
+        is_early = merge_carried_past_and_check_early(carried, past[here], due[here])
         if is_early and sender[event] >= 0:
             flags[event] |= EARLY
-            total += _add_overtaken_messages(here, sender[event], carried, sets, overtaken)
-            if listed < cap:
-                pairs, listed = append_bit_pairs(event, overtaken, names, pairs, listed, cap)
+            total += _note_and_count_overtaken_messages(here, sender[event], carried, process_sets, overtaken)
+            if listed < most_pairs:
+                pairs, listed = append_pairs_with_slot_names(
+                    event, overtaken, send_of_slot, pairs, listed, most_pairs
+                )
         if action == ENDS:
             drop_bit(alive, row[event])
     return PassResult(flags, pairs[:listed], total)
@@ -166,43 +168,43 @@ def run_delivery_pass(
 
 @compiled
 def _add_sent_message(
-    here: int,
+    process: int,
     slot: int,
     targets: Ints,
-    sets: BitSets,
+    process_sets: BitSets,
 ) -> None:
     """A message with this slot is sent."""
-    add_bit(sets[PAST, here], slot)
-    add_bit(sets[OWN, here], slot)
-    mark_message_due(slot, targets, sets[DUE])
+    add_bit(process_sets[PAST, process], slot)
+    add_bit(process_sets[OWN, process], slot)
+    mark_message_due(slot, targets, process_sets[DUE])
 
 
 @compiled
-def _remove_delivered_message(here: int, slot: int, sets: BitSets) -> int:
+def _remove_delivered_message_and_get_flags(process: int, slot: int, process_sets: BitSets) -> int:
     """The message with this slot is delivered; returns the flags LATE and FIFO."""
-    drop_bit(sets[DUE, here], slot)
+    drop_bit(process_sets[DUE, process], slot)
     flags = 0
-    if has_bit(sets[OVERTAKEN, here], slot):
+    if has_bit(process_sets[OVERTAKEN, process], slot):
         flags |= LATE
-    if has_bit(sets[OVERTAKEN_BY_SENDER, here], slot):
+    if has_bit(process_sets[OVERTAKEN_BY_SENDER, process], slot):
         flags |= FIFO
     return flags
 
 
 @compiled
-def _add_overtaken_messages(
-    here: int,
+def _note_and_count_overtaken_messages(
+    process: int,
     sender: int,
     carried: BitSets,
-    sets: BitSets,
+    process_sets: BitSets,
     overtaken: BitSets,
 ) -> int:
     """Write down what is due and was overtaken by a message that carries it; returns how many that are."""
     count = 0
     for w in range(len(carried)):
-        overtaken[w] = carried[w] & sets[DUE, here, w]
+        overtaken[w] = carried[w] & process_sets[DUE, process, w]
         if overtaken[w]:
-            sets[OVERTAKEN, here, w] |= overtaken[w]
-            sets[OVERTAKEN_BY_SENDER, here, w] |= overtaken[w] & sets[OWN, sender, w]
+            process_sets[OVERTAKEN, process, w] |= overtaken[w]
+            process_sets[OVERTAKEN_BY_SENDER, process, w] |= overtaken[w] & process_sets[OWN, sender, w]
             count += count_ones(overtaken[w])
     return count

@@ -32,7 +32,7 @@ from antecede.kernels.arrays import check_integers, group_by_key
 from antecede.kernels.bits import (
     BitSets,
     add_bit,
-    append_bit_pairs,
+    append_pairs_with_slot_names,
     copy_bits,
     count_ones,
     count_words_for_bits,
@@ -43,7 +43,7 @@ from antecede.kernels.bits import (
     sweep_sets,
 )
 from antecede.kernels.compiled import compiled
-from antecede.kernels.delivery_pass import ACTION, ENDS, SENDS, SWEEPS, assign_message_slots
+from antecede.kernels.delivery_pass import ACTION, ENDS, SENDS, SWEEPS, assign_acts_and_message_slots
 from antecede.kernels.links import LinkedTrace
 from antecede.kernels.ragged import Ints
 from antecede.kernels.vector_clocks import assign_rows_to_open_causes
@@ -110,7 +110,9 @@ def find_needless_waits(
     set_row_count = past_rows.set_row_count + meant_rows.set_row_count
     deliveries = _assign_delivery_slots(trace, judged_sends, set_row_count)
     processes = int(trace.process.max(initial=-1)) + 1
-    pairs, needless, wanted = _carry_past_and_meant(deliveries, past_rows, meant_rows, processes, cap)
+    pairs, needless, wanted = _list_needless_pairs_and_count_waits(
+        deliveries, past_rows, meant_rows, processes, cap
+    )
     at = pairs[:, 0].copy()
     cause = pairs[:, 1].copy()
     return Waits(at, cause, trace.process[at], needless, wanted)
@@ -125,13 +127,13 @@ def _add_causes_by_messages(trace: LinkedTrace, given: CauseGraph) -> CauseGraph
     return build_cause_graph(trace.process, source, target)
 
 
-def _assign_set_rows(trace: LinkedTrace, judged: Ints, graph: CauseGraph) -> _CausesAndSetRows:
+def _assign_set_rows(trace: LinkedTrace, judged_sends: Ints, graph: CauseGraph) -> _CausesAndSetRows:
     """Give each event a row for its set, until the last event that asks for it."""
     size = len(trace.process)
     effects = np.repeat(np.arange(size), np.diff(graph.starts))
     # An event that judges a message asks for the sets of its send, though these are no causes of it.
-    judging = np.flatnonzero(judged >= 0)
-    source = np.concatenate((graph.causes, judged[judging]))
+    judging = np.flatnonzero(judged_sends >= 0)
+    source = np.concatenate((graph.causes, judged_sends[judging]))
     target = np.concatenate((effects, judging))
     asked_for = build_cause_graph(trace.process, source, target)
     until = np.full(size, -1, dtype=np.int64)
@@ -140,19 +142,19 @@ def _assign_set_rows(trace: LinkedTrace, judged: Ints, graph: CauseGraph) -> _Ca
     return _CausesAndSetRows(graph.starts, graph.causes, set_row, set_row_count)
 
 
-def _assign_delivery_slots(trace: LinkedTrace, judged: Ints, set_row_count: int) -> _Deliveries:
+def _assign_delivery_slots(trace: LinkedTrace, judged_sends: Ints, set_row_count: int) -> _Deliveries:
     """Slots for all messages that were delivered, and where they are due."""
     size = len(trace.process)
     sent = np.where(trace.sender >= 0, trace.sent, -1)
     copies = np.bincount(sent[sent >= 0], minlength=size)
-    act, slot, slots = assign_message_slots(sent, copies, set_row_count)
+    act, slot, slots = assign_acts_and_message_slots(sent, copies, set_row_count)
     starts, delivered = group_by_key(sent, size)
     targets = trace.process[delivered]
-    return _Deliveries(trace.process, act, slot, judged, starts, targets, slots)
+    return _Deliveries(trace.process, act, slot, judged_sends, starts, targets, slots)
 
 
 @compiled
-def _carry_past_and_meant(
+def _list_needless_pairs_and_count_waits(
     deliveries: _Deliveries, past: _CausesAndSetRows, meant: _CausesAndSetRows, processes: int, cap: int
 ) -> tuple[Ints, Ints, Ints]:
     """Carry both sets through all events; returns (event, cause) pairs, and both counts of each event."""
@@ -178,10 +180,11 @@ def _carry_past_and_meant(
         if send >= 0:
             carried = before_rows[past.set_row[send]]
             needs = meant_rows[meant.set_row[send]]
-            split = _split_awaited_messages(slots[send], carried, needs, due[here], unmeant)
-            needless[event], wanted[event] = split
+            needless[event], wanted[event] = _fill_needless_and_count_needless_and_needed(
+                slots[send], carried, needs, due[here], unmeant
+            )
             if needless[event] and listed < cap:
-                pairs, listed = append_bit_pairs(event, unmeant, names, pairs, listed, cap)
+                pairs, listed = append_pairs_with_slot_names(event, unmeant, names, pairs, listed, cap)
         _merge_cause_sets(event, past, before_rows, before)
         _merge_cause_sets(event, meant, meant_rows, depends)
         if action == SENDS:
@@ -202,19 +205,19 @@ def _carry_past_and_meant(
 
 
 @compiled
-def _split_awaited_messages(
-    own: int, carried: BitSets, needs: BitSets, due: BitSets, unmeant: BitSets
+def _fill_needless_and_count_needless_and_needed(
+    own_slot: int, carried: BitSets, needed: BitSets, due: BitSets, needless_set: BitSets
 ) -> tuple[int, int]:
     """Write down what a message waits for without need; returns how many, and how many it does need."""
     needless = wanted = 0
     for w in range(len(due)):
         awaited = carried[w] & due[w]
-        if own >= 0 and own >> 6 == w:
-            awaited &= ~make_bit_mask(own)  # a message does not wait for itself
-        unmeant[w] = awaited & ~needs[w]
+        if own_slot >= 0 and own_slot >> 6 == w:
+            awaited &= ~make_bit_mask(own_slot)  # a message does not wait for itself
+        needless_set[w] = awaited & ~needed[w]
         if awaited:
-            needless += count_ones(unmeant[w])
-            wanted += count_ones(awaited & needs[w])
+            needless += count_ones(needless_set[w])
+            wanted += count_ones(awaited & needed[w])
     return needless, wanted
 
 

@@ -33,7 +33,7 @@ TRIES, CHOICES = 64, 16
 Bools = NDArray[np.bool_]
 
 
-def find_feedback_arcs(
+def find_feedback_arcs_and_remaining_cycles(
     size: int,
     edges: Edges,
     removable: Bools,
@@ -61,7 +61,7 @@ def find_feedback_arcs(
     return np.flatnonzero(~stays), remaining
 
 
-def find_shortest_cycle(edges: Edges, members: Ints) -> Ints:
+def find_shortest_cycle_through_least_member(edges: Edges, members: Ints) -> Ints:
     """The events of a shortest way from the least member of a component back to it, in their order."""
     is_inside = np.isin(edges.source, members)
     is_inside &= np.isin(edges.target, members)
@@ -70,7 +70,8 @@ def find_shortest_cycle(edges: Edges, members: Ints) -> Ints:
     shortest = np.arange(len(members))
     all_stay = np.ones(len(source), dtype=bool)
     for last in source[target == 0]:
-        path = _find_path(len(members), source, target, all_stay, 0, last)[::-1]
+        last_first = _find_shortest_path_edges_last_first(len(members), source, target, all_stay, 0, last)
+        path = last_first[::-1]
         if len(path) + 1 <= len(shortest):
             shortest = np.append(0, target[path])
     return members[shortest]
@@ -79,13 +80,13 @@ def find_shortest_cycle(edges: Edges, members: Ints) -> Ints:
 def _list_component_edges(
     size: int,
     edges: Edges,
-    rings: Cycles,
+    cycles: Cycles,
 ) -> list[Ints]:
     """The edges inside each strongly connected component."""
-    components = len(rings.starts) - 1
+    components = len(cycles.starts) - 1
     component = np.full(size, -1, dtype=np.int64)
-    sizes = np.diff(rings.starts)
-    component[rings.members] = np.repeat(np.arange(components), sizes)
+    sizes = np.diff(cycles.starts)
+    component[cycles.members] = np.repeat(np.arange(components), sizes)
     of_source = component[edges.source]
     is_inside = of_source == component[edges.target]
     starts, items = group_by_key(np.where(is_inside, of_source, -1), components)
@@ -107,11 +108,11 @@ def _find_edges_to_keep(
         if not len(candidates):
             return stays
         worst = candidates[np.argmax(backwards[candidates])]
-        path = _find_path(size, source, target, stays, target[worst], source[worst])
+        path = _find_shortest_path_edges_last_first(size, source, target, stays, target[worst], source[worst])
         choices = np.append(path[removable[path]], worst)
         worst_first = np.argsort(-backwards[choices], kind="stable")
         choices = choices[worst_first][:CHOICES]
-        stuck = [_count_events_on_cycles(size, source, target, stays, edge) for edge in choices]
+        stuck = [_count_events_on_cycles_without_edge(size, source, target, stays, edge) for edge in choices]
         stays[choices[np.argmin(stuck)]] = False
     stays &= ~(removable & (backwards > 0))
     if len(_list_removable_on_cycles(size, source, target, stays, removable)):
@@ -134,7 +135,7 @@ def _list_removable_on_cycles(
     return np.sort(inside[removable[inside] & stays[inside]])
 
 
-def _count_events_on_cycles(
+def _count_events_on_cycles_without_edge(
     size: int,
     source: Ints,
     target: Ints,
@@ -147,7 +148,7 @@ def _count_events_on_cycles(
     return len(find_cycles(size, source[others], target[others]).members)
 
 
-def _find_path(
+def _find_shortest_path_edges_last_first(
     size: int,
     source: Ints,
     target: Ints,
@@ -155,13 +156,13 @@ def _find_path(
     begin: int,
     end: int,
 ) -> Ints:
-    """The edges of a shortest path, last one first."""
+    """The edges of a shortest path from `begin` to `end`, the last one first."""
     starts, items = group_by_key(np.where(stays, source, -1), size)
-    return _search_breadth_first(starts, items, source, target, begin, end)
+    return _search_shortest_path_edges_last_first(starts, items, source, target, begin, end)
 
 
 @compiled
-def _search_breadth_first(
+def _search_shortest_path_edges_last_first(
     starts: Ints,
     items: Ints,
     source: Ints,

@@ -80,9 +80,9 @@ def release_items(
     that arrives again is still not ready. So rows may be cut into batches anywhere: what is delivered, in
     which order, and what is held in the end are the same as in one batch.
     """
-    state = _check_state(have)
+    state = _check_and_copy_state(have)
     gains = check_rows(gains, "gains", len(state))
-    rows = _check_arrivals(len(gains.starts) - 1, arrivals)
+    rows = _list_checked_rows_of_arrivals(len(gains.starts) - 1, arrivals)
     if isinstance(needs, Rows):
         needs = check_rows(needs, "needs", len(state))
     if len(needs.starts) != len(gains.starts):
@@ -95,13 +95,13 @@ def release_items(
     order = np.empty(len(rows), dtype=np.int64)
     slots, shifts = needs.get_slots_or_shifts(rows)
     shelf.places[:, _SHIFT] = shifts
-    taken = _deliver_ready_items(state, slots, needs.counts, gains, add, shelf, rows, order)
+    taken = _take_arrivals_and_deliver_ready_items(state, slots, needs.counts, gains, add, shelf, rows, order)
     held = np.flatnonzero(shelf.places[:, _AT] < shelf.places[:, _END])
     missing = find_slots_of_pairs(needs, shelf.places[held, _AT], rows[held])
     return Released(rows[order[:taken]], rows[held], missing, state)
 
 
-def _check_state(have: ArrayLike) -> Ints:
+def _check_and_copy_state(have: ArrayLike) -> Ints:
     """A checked copy of the state."""
     state = np.asarray(have)
     if state.ndim != 1 or (state.size and state.dtype.kind not in "iu"):
@@ -111,16 +111,16 @@ def _check_state(have: ArrayLike) -> Ints:
     return state.astype(np.int64)
 
 
-def _check_arrivals(items: int, arrivals: Ints | None) -> Ints:
+def _list_checked_rows_of_arrivals(item_count: int, arrivals: Ints | None) -> Ints:
     """The checked row of each arrival."""
     if arrivals is None:
-        return np.arange(items)
+        return np.arange(item_count)
     rows = np.asarray(arrivals)
     if rows.ndim != 1 or rows.dtype != np.int64:
         raise CallerError("arrivals must be a flat array of 64-bit row numbers")
-    is_in_range = not rows.size or 0 <= rows.min() <= rows.max() < items
+    is_in_range = not rows.size or 0 <= rows.min() <= rows.max() < item_count
     if not is_in_range or (rows.size and np.bincount(rows).max() > 1):
-        raise CallerError(f"arrivals must be rows from 0 to {items - 1}, each at most once")
+        raise CallerError(f"arrivals must be rows from 0 to {item_count - 1}, each at most once")
     return rows
 
 
@@ -166,7 +166,7 @@ def _sort_counts_by_slot(widths: Ints, slots: Counts, counts: Counts) -> Ints:
 
 
 @compiled
-def _deliver_ready_items(
+def _take_arrivals_and_deliver_ready_items(
     have: Ints, slots: Counts, counts: Counts, gains: Rows, add: bool, shelf: _Shelf, rows: Ints, order: Ints
 ) -> int:
     """Let the items arrive one by one, counted by arrival; returns how many were delivered."""
@@ -191,13 +191,15 @@ def _deliver_ready_items(
                 if k == end:
                     ready_count = _push_item(ready, ready_count, item)
                 else:
-                    bucket = _find_bucket(get_pair_slot(k, slots, shift), counts[k], floor, first, stops)
+                    bucket = _find_bucket_for_count(
+                        get_pair_slot(k, slots, shift), counts[k], floor, first, stops
+                    )
                     if bucket >= 0:
                         places[item, _BELOW] = heads[bucket]
                         heads[bucket] = item
             if ready_count:
                 item = ready[0]
-                ready_count = _pop_item(ready, ready_count)
+                ready_count = _drop_least_item(ready, ready_count)
                 order[taken] = item
                 taken += 1
                 for k in range(starts[rows[item]], starts[rows[item] + 1]):
@@ -225,7 +227,7 @@ def _push_item(heap: Ints, size: int, item: int) -> int:
 
 
 @inlined
-def _pop_item(heap: Ints, size: int) -> int:
+def _drop_least_item(heap: Ints, size: int) -> int:
     """Take the least item off the heap; returns the new size."""
     size -= 1
     item = heap[size]
@@ -242,9 +244,9 @@ def _pop_item(heap: Ints, size: int) -> int:
 
 
 @inlined
-def get_pair_slot(k: int, slots: Counts, shift: int) -> int:
+def get_pair_slot(place: int, slots: Counts, shift: int) -> int:
     """The slot of a pair at place k: it is written down, or follows from where the pair lies."""
-    return int(slots[k]) if len(slots) else k + shift
+    return int(slots[place]) if len(slots) else place + shift
 
 
 @inlined
@@ -257,7 +259,7 @@ def _is_stop_reached(slot: int, bucket: int, have: Ints, floor: Ints, first: Int
 
 
 @inlined
-def _find_bucket(slot: int, count: int, floor: Ints, first: Ints, stops: Ints) -> int:
+def _find_bucket_for_count(slot: int, count: int, floor: Ints, first: Ints, stops: Ints) -> int:
     """The bucket of the slot's first stop at or above the count; -1 if nothing in this batch gets there."""
     low, end = first[slot], first[slot + 1]
     if len(stops) == 0:

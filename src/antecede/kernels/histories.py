@@ -3,12 +3,12 @@
 Clocks are sparse: (process, count) pairs in rows, in which absent means 0. An event *claims* (q, c), the
 event of q whose own entry is c, if that is what its clock has for q.
 
-Theory of operation. `_list_causes_from_clocks` walks along each process once. Arrays over processes hold the
-largest entry that was met on this walk (`most`), so that an entry which grew is seen at once, without the
-clock of the event before. The entries that grew are the candidates; `wanted[q]` is the count that is sought
-of q, and is cleared where the clock of another candidate has it: that one implies it. Clocks are read in the
-order of their sums, the largest first, since a clock is implied only by larger ones. So every clock is read
-once for its event and once for each direct effect of it.
+Theory of operation. `_list_causes_and_effects_from_clocks` walks along each process once. Arrays over
+processes hold the largest entry that was met on this walk (`most`), so that an entry which grew is seen at
+once, without the clock of the event before. The entries that grew are the candidates; `wanted[q]` is the
+count that is sought of q, and is cleared where the clock of another candidate has it: that one implies it.
+Clocks are read in the order of their sums, the largest first, since a clock is implied only by larger ones.
+So every clock is read once for its event and once for each direct effect of it.
 
 A log may lack the event that is claimed. Whatever its process did before that event came before the claim,
 too, so the cause is then the last event that the log has of those: `reached[q]` is its own entry. It is no
@@ -62,7 +62,7 @@ def build_histories(
     """
     places = check_integers(process, "process", 0, 2**31)
     owns = check_integers(own, "own", -(2**62), 2**62, len(places))
-    starts, slots, counts = _sort_clock_entries(check_rows(clocks, "clocks", 2**31), len(places))
+    starts, slots, counts = _sort_and_check_clock_entries(check_rows(clocks, "clocks", 2**31), len(places))
     keys = owns if index is None else check_integers(index, "index", -(2**62), 2**62, len(places))
     width = int(max(places.max(initial=-1), slots.max(initial=-1))) + 1
     walk = np.lexsort((keys, places))
@@ -94,13 +94,13 @@ def find_clock_edges(
     several with that entry). Where the log lacks a cause, the last one before it stands for it.
     Where clocks are consistent and nothing is missing, this is the transitive reduction.
     """
-    return find_history_edges(build_histories(process, own, clocks, index))
+    return find_clock_edges_of_histories(build_histories(process, own, clocks, index))
 
 
-def find_history_edges(histories: Histories) -> Edges:
+def find_clock_edges_of_histories(histories: Histories) -> Edges:
     """The same, of histories at hand."""
-    weights = _sum_clocks(histories.starts, histories.counts)
-    source, target = _list_causes_from_clocks(
+    weights = _sum_entries_of_each_clock(histories.starts, histories.counts)
+    source, target = _list_causes_and_effects_from_clocks(
         histories.process,
         histories.starts,
         histories.slots,
@@ -115,12 +115,13 @@ def find_history_edges(histories: Histories) -> Edges:
     return Edges(source, target)
 
 
-def _sort_clock_entries(rows: Rows, size: int) -> tuple[Ints, Ints, Ints]:
+def _sort_and_check_clock_entries(rows: Rows, event_count: int) -> tuple[Ints, Ints, Ints]:
     """The rows as 64-bit integers, with slots ascending in each."""
-    if len(rows.starts) != size + 1:
-        raise CallerError(f"clocks has {len(rows.starts) - 1} rows and must have {size}, one for each event")
+    if len(rows.starts) != event_count + 1:
+        given = len(rows.starts) - 1
+        raise CallerError(f"clocks has {given} rows and must have {event_count}, one for each event")
     slots, counts = (array.astype(np.int64, copy=False) for array in (rows.slots, rows.counts))
-    item = np.repeat(np.arange(size), np.diff(rows.starts))
+    item = np.repeat(np.arange(event_count), np.diff(rows.starts))
     same = item[1:] == item[:-1]
     if (same & (slots[1:] <= slots[:-1])).any():
         order = np.lexsort((slots, item))
@@ -131,7 +132,7 @@ def _sort_clock_entries(rows: Rows, size: int) -> tuple[Ints, Ints, Ints]:
 
 
 @compiled
-def find_place_of_own_entry(first: Ints, owns: Ints, process: int, count: int) -> int:
+def find_place_of_own_entry_or_last_smaller(first: Ints, owns: Ints, process: int, count: int) -> int:
     """The place in `owns` of the first event of the process with this own entry; where there is none, of the
     last one with a smaller entry; -1 if there is none either."""
     low, high = first[process], first[process + 1]
@@ -151,7 +152,7 @@ def find_place_of_own_entry(first: Ints, owns: Ints, process: int, count: int) -
 @compiled
 def find_event_by_own_entry(first: Ints, owns: Ints, events: Ints, process: int, count: int) -> int:
     """The first event of the process with this own entry, or -1; arrays as in `Histories`."""
-    place = find_place_of_own_entry(first, owns, process, count)
+    place = find_place_of_own_entry_or_last_smaller(first, owns, process, count)
     return int(events[place]) if place >= 0 and owns[place] == count else -1
 
 
@@ -164,7 +165,7 @@ def get_clock_entry(starts: Ints, slots: Ints, counts: Ints, event: int, process
 
 
 @compiled
-def _sum_clocks(starts: Ints, counts: Ints) -> Ints:
+def _sum_entries_of_each_clock(starts: Ints, counts: Ints) -> Ints:
     """The sum of each clock: more than that of any clock it implies."""
     weights = np.zeros(len(starts) - 1, dtype=np.int64)
     for event in range(len(weights)):
@@ -174,7 +175,7 @@ def _sum_clocks(starts: Ints, counts: Ints) -> Ints:
 
 
 @compiled
-def _list_causes_from_clocks(
+def _list_causes_and_effects_from_clocks(
     process: Ints,
     starts: Ints,
     slots: Ints,
@@ -289,7 +290,7 @@ def _append_unimplied_causes(
     causes, lightness = np.empty(len(grown), dtype=np.int64), np.zeros(len(grown), dtype=np.int64)
     for i in range(len(grown)):
         slot = grown[i]
-        place = find_place_of_own_entry(first, owns, slot, wanted[slot])
+        place = find_place_of_own_entry_or_last_smaller(first, owns, slot, wanted[slot])
         if place < 0 or owns[place] <= known[slot]:
             causes[i] = -1
             wanted[slot] = 0

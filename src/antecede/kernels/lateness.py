@@ -19,7 +19,7 @@ from antecede.kernels.delivery_pass import (
     FIFO,
     LATE,
     PassPlan,
-    assign_message_slots,
+    assign_acts_and_message_slots,
     run_delivery_pass,
 )
 from antecede.kernels.links import LinkedTrace
@@ -49,7 +49,7 @@ def find_order_violations(trace: LinkedTrace, processes: int, cap: int = _ALL) -
     trace = _check_trace(trace, processes)
     size = len(trace.process)
     copies = np.bincount(trace.sent[trace.sent >= 0], minlength=size)
-    act, slot, used = assign_message_slots(trace.sent, copies, processes)
+    act, slot, used = assign_acts_and_message_slots(trace.sent, copies, processes)
     is_judged = (trace.sent >= 0) & (trace.sender >= 0)
     starts, deliveries = group_by_key(np.where(is_judged, trace.sent, -1), size)
     # Every message has a row for what it carries; only those with a copy that is judged need a bit.

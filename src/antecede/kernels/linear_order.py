@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from antecede.kernels.arrays import group_by_key
 from antecede.kernels.causes import MESSAGE, MergedEdges, merge_edges
-from antecede.kernels.feedback_arcs import find_feedback_arcs
+from antecede.kernels.feedback_arcs import find_feedback_arcs_and_remaining_cycles
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints, invert_permutation
 from antecede.kernels.topology import Cycles, Sorted, find_cycles, sort_topologically
@@ -66,7 +66,7 @@ def _separate_deliveries_before_sends(
     """The steps without messages that were delivered before they were sent, and these."""
     merged = merge_edges(size, steps)
     source, target = merged.edges
-    arcs, _ = find_feedback_arcs(size, merged.edges, merged.known == MESSAGE, rank)
+    arcs, _ = find_feedback_arcs_and_remaining_cycles(size, merged.edges, merged.known == MESSAGE, rank)
     is_kept = np.ones(len(merged.known), dtype=bool)
     is_kept[arcs] = False
     kept = (source[is_kept], target[is_kept], merged.known[is_kept])

@@ -7,14 +7,15 @@ Theory of operation. Codes are dense, so rows are put into the order of their me
 then memory is read in sequence, and the rows of message m are those at starts[m]..starts[m + 1]-1. Every
 message is settled by itself:
 
-1. `_split_messages_by_sender`: ids may be counted by each sender. Where several processes send an id, and
-   everything that came under it names one of them as its sender, these are several messages and get codes of
-   their own.
-2. `_find_first_sends`, `_find_first_with_same_key`: the first send of a message; its first delivery and its
-   first arrival at each process; the first copy on each track.
-3. `_find_wrong_addresses`: deliveries where nobody sent the message to, or that name somebody who did not
-   send it.
-4. `_list_lost_copies`: receivers that any send of the message names and that have no delivery.
+1. `_split_codes_by_sender_and_count_codes`: ids may be counted by each sender. Where several processes send
+   an id, and everything that came under it names one of them as its sender, these are several messages and
+   get codes of their own.
+2. `_find_first_sends`, `_find_first_candidate_with_same_key`: the first send of a message; its first delivery
+   and its first arrival at each process; the first copy on each track.
+3. `_mark_misdeliveries_and_wrong_senders`: deliveries where nobody sent the message to, or that name somebody
+   who did not send it.
+4. `_list_sends_and_receivers_of_lost_copies`: receivers that any send of the message names and that have no
+   delivery.
 
 "At each process" costs no memory for each message: an array over processes holds the message that last
 wrote there (`stamp[process] == message` means that the value beside it is of this message). So a call costs
@@ -101,7 +102,7 @@ def match_messages(rows: MessageRows) -> MessageLinks:
     size = int(rows.code.max(initial=-1)) + 1
     starts, items = group_by_key(rows.code, size)
     by_message = _take_message_rows(rows, items)
-    split_size = _split_messages_by_sender(
+    split_size = _split_codes_by_sender_and_count_codes(
         starts, by_message.code, by_message.act, by_message.process, by_message.sender, processes
     )
     if split_size > size:
@@ -118,14 +119,14 @@ def _take_message_rows(rows: MessageRows, items: Ints) -> MessageRows:
     """These rows, in this order."""
     # Two columns at a time: each is read at random, which is slow, and `take` lets other threads run.
     with ThreadPoolExecutor(1) as other_thread:
-        taken_receivers = other_thread.submit(_take_receivers, rows, items)
+        taken_receivers = other_thread.submit(_take_receiver_starts_and_receivers, rows, items)
         code, act, process = (column.take(items) for column in (rows.code, rows.act, rows.process))
         track, place, sender = (column.take(items) for column in (rows.track, rows.place, rows.sender))
     receiver_starts, receivers = taken_receivers.result()
     return MessageRows(code, act, process, track, place, sender, receiver_starts, receivers)
 
 
-def _take_receivers(rows: MessageRows, items: Ints) -> tuple[Ints, Ints]:
+def _take_receiver_starts_and_receivers(rows: MessageRows, items: Ints) -> tuple[Ints, Ints]:
     """The receivers of these rows, in this order: where those of each start, and they."""
     lengths = np.diff(rows.receiver_starts).take(items)
     places = expand_ranges(rows.receiver_starts.take(items), lengths)
@@ -138,17 +139,17 @@ def _link_rows_by_message(rows: MessageRows, starts: Ints, processes: int, track
     positions = np.arange(len(code))
     is_delivery, is_arrival, is_copy = act == DELIVER, act == ARRIVE, act != SEND
     first_send = _find_first_sends(starts, act, process, place)
-    first_delivery = _find_first_with_same_key(starts, is_delivery, process, place, processes)
-    first_arrival = _find_first_with_same_key(starts, is_arrival, process, place, processes)
-    first_copy = _find_first_with_same_key(starts, is_copy, track, place, tracks)
+    first_delivery = _find_first_candidate_with_same_key(starts, is_delivery, process, place, processes)
+    first_arrival = _find_first_candidate_with_same_key(starts, is_arrival, process, place, processes)
+    first_copy = _find_first_candidate_with_same_key(starts, is_copy, track, place, tracks)
     send = first_send[code]
     is_first_delivery = is_delivery & (first_delivery == positions)
     arrival = np.where(is_first_delivery, first_arrival, -1)
     came_before = (place[arrival] < place) | ((place[arrival] == place) & (arrival < positions))
-    misdelivered, wrong_sender = _find_wrong_addresses(
+    misdelivered, wrong_sender = _mark_misdeliveries_and_wrong_senders(
         starts, act, process, sender, receiver_starts, receivers, processes
     )
-    lost_send, lost_receiver = _list_lost_copies(
+    lost_send, lost_receiver = _list_sends_and_receivers_of_lost_copies(
         starts, first_send, act, process, place, receiver_starts, receivers, processes
     )
     return MessageLinks(
@@ -169,21 +170,21 @@ def _restore_row_order(links: MessageLinks, items: Ints, code: Ints) -> MessageL
     """The links of rows that were taken in the order of `items`, at the rows they belong to."""
     row_or_none = np.append(items, -1)  # an entry of -1 reads the last one, which is -1 again
 
-    def place_rows(values: Ints) -> Ints:
+    def restore_links(links_by_message: Ints) -> Ints:
         placed = np.full(len(code), -1, dtype=np.int64)
-        if (values >= 0).any():
-            placed[items] = row_or_none[values]
+        if (links_by_message >= 0).any():
+            placed[items] = row_or_none[links_by_message]
         return placed
 
-    def place_flags(values: Bools) -> Bools:
+    def restore_flags(flags_by_message: Bools) -> Bools:
         placed = np.zeros(len(code), dtype=np.bool_)
-        placed[items] = values
+        placed[items] = flags_by_message
         return placed
 
     lost_send = row_or_none[links.lost_send]
     by_send = np.lexsort((links.lost_receiver, lost_send))
     with ThreadPoolExecutor(2) as threads:
-        rows = threads.map(place_rows, (links.send, links.cause, links.arrival, links.original))
+        rows = threads.map(restore_links, (links.send, links.cause, links.arrival, links.original))
     send, cause, arrival, original = rows
     return MessageLinks(
         code=code,
@@ -192,8 +193,8 @@ def _restore_row_order(links: MessageLinks, items: Ints, code: Ints) -> MessageL
         cause=cause,
         arrival=arrival,
         original=original,
-        misdelivered=place_flags(links.misdelivered),
-        wrong_sender=place_flags(links.wrong_sender),
+        misdelivered=restore_flags(links.misdelivered),
+        wrong_sender=restore_flags(links.wrong_sender),
         lost_send=lost_send[by_send],
         lost_receiver=links.lost_receiver[by_send],
     )
@@ -220,7 +221,7 @@ def _check_message_rows(rows: MessageRows) -> MessageRows:
 
 
 @compiled
-def _split_messages_by_sender(
+def _split_codes_by_sender_and_count_codes(
     starts: Ints, code: Ints, act: Ints, process: Ints, sender: Ints, processes: int
 ) -> int:
     """Give new codes to messages of one id and several senders; returns how many codes there are then."""
@@ -273,11 +274,13 @@ def _is_send_before(send: int, other: int, process: Ints, place: Ints) -> bool:
 
 
 @compiled
-def _find_first_with_same_key(starts: Ints, is_candidate: Bools, key: Ints, place: Ints, keys: int) -> Ints:
+def _find_first_candidate_with_same_key(
+    starts: Ints, is_candidate: Bools, key: Ints, place: Ints, key_count: int
+) -> Ints:
     """Of each row, the first candidate of its message with its key (its process or track), or -1."""
     found = np.full(len(key), -1, dtype=np.int64)
-    stamp = np.full(keys, -1, dtype=np.int64)
-    first = np.zeros(keys, dtype=np.int64)
+    stamp = np.full(key_count, -1, dtype=np.int64)
+    first = np.zeros(key_count, dtype=np.int64)
     for message in range(len(starts) - 1):
         for row in range(starts[message], starts[message + 1]):
             here = key[row]
@@ -291,7 +294,7 @@ def _find_first_with_same_key(starts: Ints, is_candidate: Bools, key: Ints, plac
 
 
 @compiled
-def _find_wrong_addresses(
+def _mark_misdeliveries_and_wrong_senders(
     starts: Ints,
     act: Ints,
     process: Ints,
@@ -322,7 +325,7 @@ def _find_wrong_addresses(
 
 
 @compiled
-def _list_lost_copies(
+def _list_sends_and_receivers_of_lost_copies(
     starts: Ints,
     first_send: Ints,
     act: Ints,

@@ -19,7 +19,7 @@ from antecede.kernels.arrays import check_forward_edges, check_integers, group_b
 from antecede.kernels.bits import BitSets, add_bit, count_ones, count_words_for_bits, merge_bits
 from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints, list_item_rows
-from antecede.kernels.vector_clocks import count_pairs_by_clocks, plan_clock_pass
+from antecede.kernels.vector_clocks import count_ordered_pairs_by_clocks, plan_clock_pass
 
 MOST_SMALL = 1_024
 """Most events of a small execution."""
@@ -32,12 +32,12 @@ MOST_BY_BITS = 200_000
 
 
 def count_ordered_pairs(
-    starts: ArrayLike, track: ArrayLike, source: ArrayLike, target: ArrayLike, lines: int
+    starts: ArrayLike, track: ArrayLike, source: ArrayLike, target: ArrayLike, line_count: int
 ) -> Ints:
     """How many pairs each execution orders; execution i has the events starts[i]..starts[i + 1]-1.
 
-    Events are in a linear extension, and edges say all that orders them. Tracks below `lines` are lines: an
-    event there has an edge from the one before. -1 says that this would take too much: more than 200,000
+    Events are in a linear extension, and edges say all that orders them. Tracks below `line_count` are lines:
+    an event there has an edge from the one before. -1 says that this would take too much: more than 200,000
     events on so many chains that clocks of 2^28 entries are not enough.
     """
     tracks = check_integers(track, "track", 0, 2**62)
@@ -46,65 +46,67 @@ def count_ordered_pairs(
     first, items = group_by_key(effects, len(tracks))
     causes = causes[items]
     counts = np.full(len(bounds) - 1, -1, dtype=np.int64)
-    _count_pairs_of_small_executions(bounds, first, causes, MOST_SMALL, counts)
+    _fill_in_ordered_pairs_of_small_executions(bounds, first, causes, MOST_SMALL, counts)
     for execution in np.flatnonzero(counts < 0):
         low, high = bounds[execution], bounds[execution + 1]
         own_causes = causes[first[low] : first[high]] - low
         own_first = first[low : high + 1] - first[low]
-        counts[execution] = _count_pairs_of_large_execution(tracks[low:high], own_first, own_causes, lines)
+        counts[execution] = _count_ordered_pairs_of_large_execution(
+            tracks[low:high], own_first, own_causes, line_count
+        )
     return counts
 
 
-def _count_pairs_of_large_execution(
+def _count_ordered_pairs_of_large_execution(
     track: Ints,
-    first: Ints,
+    cause_starts: Ints,
     causes: Ints,
-    lines: int,
+    line_count: int,
 ) -> int:
-    """The pairs of one execution."""
-    chain, chains = _cut_events_into_chains(track, first, causes, lines)
-    effects = list_item_rows(first)
+    """The pairs of one execution; -1 if they are too many to count."""
+    chain, chains = _cut_events_into_chains(track, cause_starts, causes, line_count)
+    effects = list_item_rows(cause_starts)
     clock_pass = plan_clock_pass(chain, causes, effects, chains)
     if clock_pass.entries <= MOST_CLOCK_ENTRIES:
-        return count_pairs_by_clocks(clock_pass)
+        return count_ordered_pairs_by_clocks(clock_pass)
     if len(track) <= MOST_BY_BITS:
-        return int(count_pairs_by_bits(first, causes, BLOCK))
+        return int(count_ordered_pairs_by_bits(cause_starts, causes, BLOCK))
     return -1
 
 
 @compiled
-def _count_pairs_of_small_executions(
+def _fill_in_ordered_pairs_of_small_executions(
     bounds: Ints,
-    first: Ints,
+    cause_starts: Ints,
     causes: Ints,
-    most: int,
+    most_events: int,
     counts: Ints,
 ) -> None:
-    """Fill in the counts of all executions of at most so many events."""
-    buffer = np.zeros(most * count_words_for_bits(most), dtype=np.uint64)
+    """Fill in the counts of all executions of at most `most_events` events."""
+    buffer = np.zeros(most_events * count_words_for_bits(most_events), dtype=np.uint64)
     for execution in range(len(counts)):
         low, high = bounds[execution], bounds[execution + 1]
         size = high - low
-        if size <= most:
+        if size <= most_events:
             width = count_words_for_bits(size)
             sets = buffer[: size * width].reshape(size, width)
-            counts[execution] = _count_pairs_from_block(first, causes, low, high, size, sets)
+            counts[execution] = _count_ordered_pairs_from_block(cause_starts, causes, low, high, size, sets)
 
 
 @compiled
-def count_pairs_by_bits(first: Ints, causes: Ints, block: int) -> int:
+def count_ordered_pairs_by_bits(cause_starts: Ints, causes: Ints, block_size: int) -> int:
     """The pairs of a large execution, by blocks of sources."""
-    size = len(first) - 1
+    size = len(cause_starts) - 1
     count = 0
-    for low in range(0, size, block):
-        sets = np.zeros((size - low, count_words_for_bits(block)), dtype=np.uint64)
-        count += _count_pairs_from_block(first, causes, low, size, block, sets)
+    for low in range(0, size, block_size):
+        sets = np.zeros((size - low, count_words_for_bits(block_size)), dtype=np.uint64)
+        count += _count_ordered_pairs_from_block(cause_starts, causes, low, size, block_size, sets)
     return count
 
 
 @compiled
-def _count_pairs_from_block(
-    first: Ints,
+def _count_ordered_pairs_from_block(
+    cause_starts: Ints,
     causes: Ints,
     low: int,
     high: int,
@@ -119,7 +121,7 @@ def _count_pairs_from_block(
     for event in range(low, high):
         past = sets[event - low]
         past[:] = 0
-        for k in range(first[event], first[event + 1]):
+        for k in range(cause_starts[event], cause_starts[event + 1]):
             if causes[k] >= low:
                 merge_bits(sets[causes[k] - low], past)
         for word in past:
@@ -132,32 +134,32 @@ def _count_pairs_from_block(
 @compiled
 def _cut_events_into_chains(
     track: Ints,
-    first: Ints,
+    cause_starts: Ints,
     causes: Ints,
-    lines: int,
+    line_count: int,
 ) -> tuple[Ints, int]:
     """The chain of each event, and how many there are."""
     chain = np.empty(len(track), dtype=np.int64)
     width = 0
     for event in range(len(track)):
-        if track[event] < lines:
+        if track[event] < line_count:
             width = max(width, track[event] + 1)
     chain_of_line = np.full(width, -1, dtype=np.int64)
     is_last = np.ones(len(track), dtype=np.bool_)  # no event has joined the chain behind this one
     chains = 0
     for event in range(len(track)):
         chain[event] = -1
-        if track[event] < lines:
+        if track[event] < line_count:
             chain[event] = chain_of_line[track[event]]
         else:
-            for k in range(first[event], first[event + 1]):
+            for k in range(cause_starts[event], cause_starts[event + 1]):
                 cause = causes[k]
-                if chain[event] < 0 and is_last[cause] and track[cause] >= lines:
+                if chain[event] < 0 and is_last[cause] and track[cause] >= line_count:
                     chain[event] = chain[cause]
                     is_last[cause] = False
         if chain[event] < 0:
             chain[event] = chains
             chains += 1
-            if track[event] < lines:
+            if track[event] < line_count:
                 chain_of_line[track[event]] = chain[event]
     return chain, chains

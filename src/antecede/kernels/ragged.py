@@ -63,7 +63,7 @@ def check_rows(rows: Rows, name: str, slots: int) -> Rows:
     pairs = len(places)
     if pairs != len(counts):
         raise CallerError(f"{name} has {pairs} slots and {len(counts)} counts: give one of each per pair")
-    _check_starts(starts, counts, name)
+    _check_starts_and_counts(starts, counts, name)
     if pairs and not 0 <= places.min() <= places.max() < slots:
         raise CallerError(f"{name}.slots must be at least 0 and below {slots}, the number of slots")
     return Rows(starts.astype(np.int64, copy=False), places, counts)
@@ -74,7 +74,7 @@ def check_runs(runs: Runs, name: str, slots: int, items: Ints) -> Runs:
     starts, first, counts = (
         _check_flat_integers(array, f"{name}.{field}") for field, array in runs._asdict().items()
     )
-    _check_starts(starts, counts, name)
+    _check_starts_and_counts(starts, counts, name)
     if len(first) != len(starts) - 1:
         raise CallerError(f"{name} has {len(starts) - 1} items and {len(first)} first slots: give one each")
     lengths = np.diff(starts)[items]
@@ -84,7 +84,7 @@ def check_runs(runs: Runs, name: str, slots: int, items: Ints) -> Runs:
     return Runs(starts.astype(np.int64, copy=False), first.astype(np.int64, copy=False), counts)
 
 
-def _check_starts(starts: Counts, counts: Counts, name: str) -> None:
+def _check_starts_and_counts(starts: Counts, counts: Counts, name: str) -> None:
     pairs = len(counts)
     if len(starts) == 0 or starts[0] != 0 or starts[-1] != pairs or (starts[1:] < starts[:-1]).any():
         raise CallerError(f"{name}.starts must rise from 0 to {pairs}, the number of pairs")
@@ -204,9 +204,9 @@ def compress_codes(numbers: Ints) -> CompressedCodes:
     return CompressedCodes(np.flatnonzero(present) + low, dense[numbers - low])
 
 
-def choose_unsigned_type(top: int) -> type[np.integer[Any]]:
-    """A small unsigned type for numbers up to `top`: sorting and reading it is faster. There are only three,
-    since compiled code is compiled for each."""
-    if top < 2**16:
+def choose_unsigned_type(largest: int) -> type[np.integer[Any]]:
+    """A small unsigned type for numbers up to `largest`: sorting and reading it is faster. There are only
+    three, since compiled code is compiled for each."""
+    if largest < 2**16:
         return np.uint16
-    return np.uint32 if top < 2**32 else np.int64
+    return np.uint32 if largest < 2**32 else np.int64

@@ -70,6 +70,15 @@ class _SlotPlaces(NamedTuple):
     rows: Ints  # the held row that takes it, or -1 for a gap
 
 
+class _ReplayedPlaces(NamedTuple):
+    """Stretches of places that held rows took in the play, or that were given."""
+
+    slot: Ints
+    first: Ints
+    last: Ints
+    row: Ints  # the held row that took them, or -1 if they were given
+
+
 def select_unmet_needs(needs: Rows | Runs, held: Ints, have: Ints) -> Rows:
     """The needs of the held rows that are not met."""
     slots, shifts = needs.get_slots_or_shifts(held)
@@ -83,7 +92,7 @@ def find_root_gaps(have: Ints, unmet: Rows, held: HeldPlaces, *, dense: bool) ->
     taken = _sort_places_by_slot(len(have), held.slot, held.number, held.row)
     if dense:
         top = _find_highest_needs(have, unmet.slots, unmet.counts)
-        gaps = Gaps(*_find_untaken_stretches(have, top, taken.first, taken.numbers))
+        gaps = _find_untaken_stretches(have, top, taken.first, taken.numbers)
     else:
         gaps = _find_untaken_needed_places(unmet, taken)
     return _build_root_gaps(len(have), unmet, held, gaps, dense=dense, counted=len(unmet.starts) - 1)
@@ -99,10 +108,10 @@ def find_root_gaps_by_replay(have: Ints, unmet: Rows, gains: Rows, *, counted: i
     sums = np.bincount(owner, weights=unmet.counts, minlength=rows)
     by_sum = np.argsort(sums, kind="stable")
     by_slot = np.lexsort((unmet.counts, unmet.slots))
-    slot, number, row, last = _simulate_releases(have.copy(), unmet, gains, by_sum, by_slot, owner)
+    slot, first, last, row = _replay_releases(have.copy(), unmet, gains, by_sum, by_slot, owner)
     given = row < 0
-    gaps = _merge_adjacent_gaps(Gaps(slot[given], number[given], last[given]))
-    held = HeldPlaces(slot[~given], number[~given], row[~given])
+    gaps = _merge_adjacent_gaps(Gaps(slot[given], first[given], last[given]))
+    held = HeldPlaces(slot[~given], first[~given], row[~given])
     return _build_root_gaps(len(have), unmet, held, gaps, dense=True, counted=counted)
 
 
@@ -115,7 +124,7 @@ def _build_root_gaps(
     row = np.concatenate((held.row, np.full(len(gaps.slot), -1)))
     places = _sort_places_by_slot(slots, slot, number, row)
     rows = len(unmet.starts) - 1
-    graph = WaitGraph(counted, *_link_needs_to_places(*unmet, *places, dense))
+    graph = WaitGraph(counted, *_build_wait_graph_starts_and_targets(*unmet, *places, dense))
     gap_nodes = rows + np.flatnonzero(places.rows < 0)
     # Whoever waits for a gap of a dense slot waits for the lower ones: they are on one track.
     if dense:
@@ -217,7 +226,7 @@ def _find_highest_needs(have: Ints, slots: Counts, counts: Counts) -> Ints:
 
 
 @compiled
-def _find_untaken_stretches(have: Ints, top: Ints, first: Ints, numbers: Ints) -> tuple[Ints, Ints, Ints]:
+def _find_untaken_stretches(have: Ints, top: Ints, first: Ints, numbers: Ints) -> Gaps:
     """What is not taken of the places from `have + 1` to `top` of each slot."""
     most = len(numbers) + len(have)
     slots = np.empty(most, dtype=np.int64)
@@ -234,7 +243,7 @@ def _find_untaken_stretches(have: Ints, top: Ints, first: Ints, numbers: Ints) -
                 slots[size], lows[size], highs[size] = slot, expected, number - 1
                 size += 1
             expected = max(expected, number + 1)
-    return slots[:size].copy(), lows[:size].copy(), highs[:size].copy()
+    return Gaps(slots[:size].copy(), lows[:size].copy(), highs[:size].copy())
 
 
 @compiled
@@ -266,7 +275,7 @@ def _find_needs_that_no_held_row_meets(
 
 
 @compiled
-def _link_needs_to_places(
+def _build_wait_graph_starts_and_targets(
     need_starts: Ints, slots: Counts, counts: Counts, first: Ints, numbers: Ints, rows: Ints, dense: bool
 ) -> tuple[Ints, Ints]:
     """The edges of the graph. There is a place for every need, since what no row takes is a gap."""
@@ -292,7 +301,7 @@ def _link_needs_to_places(
 
 
 @compiled
-def _raise_slot_and_release_rows(
+def _raise_slot_and_queue_ready_rows(
     slot: int, amount: int, have: Ints, counts: Counts, by_slot: Ints, ends: Ints,
     at: Ints, owner: Ints, lacks: Ints, rank: Ints, ready: list[int],
 ) -> None:  # fmt: skip
@@ -307,10 +316,10 @@ def _raise_slot_and_release_rows(
 
 
 @compiled
-def _simulate_releases(
+def _replay_releases(
     have: Ints, unmet: Rows, gains: Rows, by_sum: Ints, by_slot: Ints, owner: Ints
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """The places of rows, and of what was given (row -1): slot, first and row, and last of each."""
+) -> _ReplayedPlaces:
+    """Play the held rows; what is taken and what is given, in the order of the play."""
     starts, slots, counts = unmet
     gain_starts, gained, values = gains
     size = len(slots) + len(gained)
@@ -338,7 +347,7 @@ def _simulate_releases(
                     place_slot[size], place_first[size] = slot, have[slot] + 1
                     place_row[size], place_last[size] = row, have[slot] + values[k]
                     size += 1
-                    _raise_slot_and_release_rows(
+                    _raise_slot_and_queue_ready_rows(
                         slot, values[k], have, counts, by_slot, ends, at, owner, lacks, rank, ready
                     )
         if turn == len(by_sum):
@@ -350,7 +359,7 @@ def _simulate_releases(
                 place_slot[size], place_first[size] = slot, have[slot] + 1
                 place_row[size], place_last[size] = -1, counts[k]
                 size += 1
-                _raise_slot_and_release_rows(
+                _raise_slot_and_queue_ready_rows(
                     slot, counts[k] - have[slot], have, counts, by_slot, ends, at, owner, lacks, rank, ready
                 )
-    return place_slot[:size], place_first[:size], place_row[:size], place_last[:size]
+    return _ReplayedPlaces(place_slot[:size], place_first[:size], place_last[:size], place_row[:size])

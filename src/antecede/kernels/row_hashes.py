@@ -34,27 +34,27 @@ def _rotate_left(value: Any, by: int) -> Any:
 
 
 @inlined
-def _avalanche(value: Any) -> Any:
-    value ^= value >> np.uint64(33)
-    value *= _PRIME_2
-    value ^= value >> np.uint64(29)
-    value *= _PRIME_3
-    value ^= value >> np.uint64(32)
-    return value
+def _finish_hash(hash_value: Any) -> Any:
+    hash_value ^= hash_value >> np.uint64(33)
+    hash_value *= _PRIME_2
+    hash_value ^= hash_value >> np.uint64(29)
+    hash_value *= _PRIME_3
+    hash_value ^= hash_value >> np.uint64(32)
+    return hash_value
 
 
 @inlined
-def _mix_word(value: Any, word: Any) -> Any:
+def _mix_8_bytes_into_hash(hash_value: Any, word: Any) -> Any:
     """Eight bytes."""
-    value ^= _rotate_left(word * _PRIME_2, 31) * _PRIME_1
-    return _rotate_left(value, 27) * _PRIME_1 + _PRIME_4
+    hash_value ^= _rotate_left(word * _PRIME_2, 31) * _PRIME_1
+    return _rotate_left(hash_value, 27) * _PRIME_1 + _PRIME_4
 
 
 @inlined
-def _mix_half_word(value: Any, word: Any) -> Any:
+def _mix_4_bytes_into_hash(hash_value: Any, word: Any) -> Any:
     """Four bytes."""
-    value ^= word * _PRIME_1
-    return _rotate_left(value, 23) * _PRIME_2 + _PRIME_3
+    hash_value ^= word * _PRIME_1
+    return _rotate_left(hash_value, 23) * _PRIME_2 + _PRIME_3
 
 
 @inlined
@@ -76,9 +76,9 @@ def mix_numbers_into_hashes(
             if not is_valid[at]:
                 continue
             if width == 4:
-                value = _avalanche(_mix_half_word(value + _PRIME_5 + np.uint64(4), words[at]))
+                value = _finish_hash(_mix_4_bytes_into_hash(value + _PRIME_5 + np.uint64(4), words[at]))
             else:
-                value = _avalanche(_mix_word(value + _PRIME_5 + np.uint64(8), words[at]))
+                value = _finish_hash(_mix_8_bytes_into_hash(value + _PRIME_5 + np.uint64(8), words[at]))
         hashes[row] = value
 
 
@@ -121,13 +121,13 @@ def _hash_bytes(data: Bytes, low: int, high: int, seed: Any) -> Any:
         value = seed + _PRIME_5
     value += np.uint64(high - low)
     while at <= high - 8:
-        value = _mix_word(value, _read_little_endian(data, at, 8))
+        value = _mix_8_bytes_into_hash(value, _read_little_endian(data, at, 8))
         at += 8
     if at <= high - 4:
-        value = _mix_half_word(value, _read_little_endian(data, at, 4))
+        value = _mix_4_bytes_into_hash(value, _read_little_endian(data, at, 4))
         at += 4
     while at < high:
         value ^= np.uint64(data[at]) * _PRIME_5
         value = _rotate_left(value, 11) * _PRIME_1
         at += 1
-    return _avalanche(value)
+    return _finish_hash(value)

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 @compiled
-def find_earlier_delivery_sent_later(process: Ints, sender: Ints, send_time_ms: Floats) -> Ints:
+def find_earlier_delivery_sent_later_by_another(process: Ints, sender: Ints, send_time_ms: Floats) -> Ints:
     """For each delivery the one before it that was sent last, by another sender, if that was later; else -1.
 
     Deliveries of a process stand together, in their order. In a process the latest send so far is known, and

@@ -109,15 +109,15 @@ class SharedBlock(NamedTuple):
     delays: Delays  # [N, b]
 
 
-def make_shared_state(keys: Entries, entries: int, words: int) -> SharedState:
+def make_shared_state(keys: Entries, entry_count: int, word_count: int) -> SharedState:
     """Nothing is sent yet, and all words count as settled."""
     processes = len(keys)
-    slots = words * BLOCK
+    slots = word_count * BLOCK
     return SharedState(
         keys=keys,
-        have=np.zeros((processes, entries), np.int32),
-        delivered=np.full((processes, words), _ALL),
-        history=np.full((processes, words), _ALL),
+        have=np.zeros((processes, entry_count), np.int32),
+        delivered=np.full((processes, word_count), _ALL),
+        history=np.full((processes, word_count), _ALL),
         line=np.zeros((processes, slots), np.int64),
         arrivals=np.zeros((processes, slots)),
         line_ends=np.zeros(processes, np.int64),
@@ -126,9 +126,9 @@ def make_shared_state(keys: Entries, entries: int, words: int) -> SharedState:
         waits_for=np.zeros((processes, slots), np.int64),
         held_ends=np.zeros(processes, np.int64),
         lined_up=np.zeros(processes, np.int64),
-        needs=np.zeros((slots, entries), np.int32),
+        needs=np.zeros((slots, entry_count), np.int32),
         counts_on=np.zeros((slots, keys.shape[1]), np.int32),
-        pasts=np.zeros((slots, words), np.uint64),
+        pasts=np.zeros((slots, word_count), np.uint64),
         senders=np.full(slots, NOBODY),
         numbers=np.zeros(slots, np.int64),
         counts=np.zeros(COUNTS, np.int64),
@@ -182,11 +182,11 @@ def _forget_messages_of_word(state: SharedState, word: int) -> None:
 
 
 @compiled
-def _send_message(state: SharedState, block: SharedBlock, word: int, b: int) -> None:
+def _send_message(state: SharedState, block: SharedBlock, word: int, place_in_block: int) -> None:
     """Algorithm 1, and the sender's own copy, which is delivered at once."""
-    slot, sender = word * BLOCK + b, block.senders[b]
+    slot, sender = word * BLOCK + place_in_block, block.senders[place_in_block]
     state.senders[slot] = sender
-    state.numbers[slot] = block.first + b
+    state.numbers[slot] = block.first + place_in_block
     for x in range(state.have.shape[1]):
         state.needs[slot, x] = state.have[sender, x]
     for k in range(state.keys.shape[1]):
@@ -195,8 +195,8 @@ def _send_message(state: SharedState, block: SharedBlock, word: int, b: int) -> 
         state.have[sender, entry] += 1
     for w in range(state.pasts.shape[1]):
         state.pasts[slot, w] = state.history[sender, w]
-    state.history[sender, word] |= make_bit_mask(b)
-    state.delivered[sender, word] |= make_bit_mask(b)
+    state.history[sender, word] |= make_bit_mask(place_in_block)
+    state.delivered[sender, word] |= make_bit_mask(place_in_block)
 
 
 @compiled
@@ -205,12 +205,12 @@ def _receive_arrivals_until(
     block: SharedBlock,
     word: int,
     process: int,
-    sent: int,
+    sent_count: int,
     until: float,
     detect: bool,
     log: Ints,
 ) -> None:
-    """Take in what has arrived by a time; `sent` messages of the block are on their way or here.
+    """Take in what has arrived by a time; `sent_count` messages of the block are on their way or here.
 
     This is where the time goes. Arrays are taken out of the state once, since numba counts references
     whenever one is taken out, which would cost more than all the rest.
@@ -220,7 +220,7 @@ def _receive_arrivals_until(
     needs, counts_on, pasts = state.needs, state.counts_on, state.pasts
     held_ends, counts = state.held_ends, state.counts
     is_noted = detect or len(log) > 0
-    end = _enqueue_new_messages(state, block, word, process, sent)
+    end = _enqueue_new_messages(state, block, word, process, sent_count)
     taken = 0
     while taken < end and arrivals[taken] <= until:
         slot = line[taken]
@@ -241,12 +241,14 @@ def _receive_arrivals_until(
 
 
 @compiled
-def _enqueue_new_messages(state: SharedState, block: SharedBlock, word: int, process: int, sent: int) -> int:
+def _enqueue_new_messages(
+    state: SharedState, block: SharedBlock, word: int, process: int, sent_count: int
+) -> int:
     """Put what others have sent since the last time into the line of a process; returns its length."""
     line, arrivals = state.line[process], state.arrivals[process]
     senders, times, delays = block.senders, block.times, block.delays[process]
     end: int = state.line_ends[process]
-    for b in range(state.lined_up[process], sent):
+    for b in range(state.lined_up[process], sent_count):
         if senders[b] == process:
             continue
         arrival = times[b] + delays[b]
@@ -258,7 +260,7 @@ def _enqueue_new_messages(state: SharedState, block: SharedBlock, word: int, pro
         line[at] = word * BLOCK + b
         arrivals[at] = arrival
         end += 1
-    state.lined_up[process] = sent
+    state.lined_up[process] = sent_count
     return end
 
 
@@ -402,28 +404,32 @@ def _find_suspecting_detectors(state: SharedState, process: int, slot: int) -> i
     for other in range(len(senders)):
         is_from_another = senders[other] != process and senders[other] != NOBODY
         is_delivered = delivered[other >> 6] & make_bit_mask(other)
-        if is_delivered and is_from_another and _covers_sender_entries(needs, counts_on, other, slot):
+        if not (is_delivered and is_from_another):
+            continue
+        if _does_other_message_account_for_entries(needs, counts_on, other, slot):
             alarms = 3
-            if _may_causally_follow(needs, counts_on, other, slot):
+            if _may_other_message_follow(needs, counts_on, other, slot):
                 return 7
     return alarms
 
 
 @compiled
-def _covers_sender_entries(needs: Entries, counts_on: Entries, other: int, slot: int) -> bool:
+def _does_other_message_account_for_entries(
+    needs: Entries, counts_on: Entries, other_slot: int, slot: int
+) -> bool:
     """Whether the stamp of another message alone accounts for the entries that count this one."""
     for k in range(counts_on.shape[1]):
         entry = counts_on[slot, k]
-        others_stamp = needs[other, entry]
+        others_stamp = needs[other_slot, entry]
         for j in range(counts_on.shape[1]):
-            others_stamp += counts_on[other, j] == entry
+            others_stamp += counts_on[other_slot, j] == entry
         if others_stamp <= needs[slot, entry]:
             return False
     return True
 
 
 @compiled
-def _may_causally_follow(needs: Entries, counts_on: Entries, other: int, slot: int) -> bool:
+def _may_other_message_follow(needs: Entries, counts_on: Entries, other_slot: int, slot: int) -> bool:
     """Whether another message's stamp is one that an effect of this one could have.
 
     Such a stamp is nowhere less than this one's, and more on its own sender's keys. As needs are stamps less
@@ -431,6 +437,6 @@ def _may_causally_follow(needs: Entries, counts_on: Entries, other: int, slot: i
     """
     for k in range(counts_on.shape[1]):
         entry = counts_on[slot, k]
-        if needs[other, entry] <= needs[slot, entry]:
+        if needs[other_slot, entry] <= needs[slot, entry]:
             return False
-    return _are_needs_met(needs[other], needs, slot)
+    return _are_needs_met(needs[other_slot], needs, slot)

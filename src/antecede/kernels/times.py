@@ -28,7 +28,9 @@ def find_time_contradictions(order: Ints, edges: Edges, time: Floats) -> TimeCon
     Of what comes through an event without a time, the latest is named. Each pair is named once.
     """
     starts, items = group_by_key(edges.target, len(time))
-    source, target, latest = _find_effects_before_causes(order, starts, edges.source[items], time)
+    source, target, latest = _find_contradicting_causes_effects_and_latest(
+        order, starts, edges.source[items], time
+    )
     pairs = np.stack((target, source), axis=1)
     pairs = np.unique(pairs, axis=0)
     targets, sources = pairs[:, 0].copy(), pairs[:, 1].copy()
@@ -36,7 +38,7 @@ def find_time_contradictions(order: Ints, edges: Edges, time: Floats) -> TimeCon
 
 
 @compiled
-def _find_effects_before_causes(
+def _find_contradicting_causes_effects_and_latest(
     order: Ints,
     starts: Ints,
     causes: Ints,

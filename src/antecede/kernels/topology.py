@@ -82,10 +82,10 @@ def find_cycles(size: int, source: ArrayLike, target: ArrayLike) -> Cycles:
     return list_cyclic_components(component, causes[causes == effects])
 
 
-def list_cyclic_components(component: Ints, selves: Ints) -> Cycles:
-    """The components of more than one event, and those of the events in `selves`; by least member."""
+def list_cyclic_components(component: Ints, events_causing_themselves: Ints) -> Cycles:
+    """The components of more than one event, and those of events that cause themselves; by least member."""
     is_cycle = np.bincount(component) > 1
-    is_cycle[component[selves]] = True
+    is_cycle[component[events_causing_themselves]] = True
     members = np.flatnonzero(is_cycle[component])
     _, first, name = np.unique(component[members], return_index=True, return_inverse=True)
     least_member = members[first][name]

@@ -43,7 +43,7 @@ def compute_clocks(
     end = processes if last is None else last
     if not 0 <= first <= end <= processes:
         raise CallerError(f"columns {first} to {end} are not among those of {processes} processes")
-    places, causes, starts = _check_and_group_causes(process, source, target, processes)
+    places, causes, starts = _check_processes_and_group_foreign_causes(process, source, target, processes)
     found = np.zeros((len(places), end - first), dtype=np.int32)
     _fill_clocks(places, causes, starts, processes, first, found)
     return found
@@ -69,13 +69,13 @@ class ClockPass(NamedTuple):
 
 def plan_clock_pass(process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int) -> ClockPass:
     """What a pass over these events needs; given so many processes."""
-    places, causes, starts = _check_and_group_causes(process, source, target, processes)
+    places, causes, starts = _check_processes_and_group_foreign_causes(process, source, target, processes)
     until = find_last_effects(causes, starts)
     row, rows = assign_rows_to_open_causes(causes, starts, until)
     return ClockPass(places, causes, starts, until, row, rows, processes)
 
 
-def count_pairs_by_clocks(clock_pass: ClockPass) -> int:
+def count_ordered_pairs_by_clocks(clock_pass: ClockPass) -> int:
     """How many pairs of events happened one before the other."""
     return int(_sum_clock_entries(*clock_pass)) - len(clock_pass.process)
 
@@ -86,11 +86,11 @@ def count_ordered_and_concurrent_pairs(
     """How many pairs are ordered and concurrent."""
     clock_pass = plan_clock_pass(process, source, target, processes)
     size = len(clock_pass.process)
-    ordered = count_pairs_by_clocks(clock_pass)
+    ordered = count_ordered_pairs_by_clocks(clock_pass)
     return PairCounts(ordered, size * (size - 1) // 2 - ordered)
 
 
-def _check_and_group_causes(
+def _check_processes_and_group_foreign_causes(
     process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int
 ) -> tuple[Ints, Ints, Ints]:
     """Checked processes, and the causes of each event e elsewhere, in causes[starts[e]:starts[e + 1]]."""
@@ -104,18 +104,18 @@ def _check_and_group_causes(
 
 @compiled
 def _fill_clocks(
-    process: Ints, causes: Ints, starts: Ints, processes: int, first: int, found: Clocks
+    process: Ints, causes: Ints, starts: Ints, processes: int, first_column: int, clocks: Clocks
 ) -> None:
     latest = np.full(processes, -1, dtype=np.int64)
     for event in range(len(process)):
         here = process[event]
         if latest[here] >= 0:
-            found[event] = found[latest[here]]
+            clocks[event] = clocks[latest[here]]
         for k in range(starts[event], starts[event + 1]):
-            for column in range(found.shape[1]):
-                found[event, column] = max(found[event, column], found[causes[k], column])
-        if 0 <= here - first < found.shape[1]:
-            found[event, here - first] += 1
+            for column in range(clocks.shape[1]):
+                clocks[event, column] = max(clocks[event, column], clocks[causes[k], column])
+        if 0 <= here - first_column < clocks.shape[1]:
+            clocks[event, here - first_column] += 1
         latest[here] = event
 
 

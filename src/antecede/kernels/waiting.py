@@ -98,26 +98,26 @@ def count_waiting_rows(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> W
         position[graph.targets],
     )
     tracks = _number_tracks(names, part[roots], position[roots])
-    counts = _count_rows_per_root(graph.rows, layout, tracks)
+    counts = _count_waiting_rows_per_root(graph.rows, layout, tracks)
     on_gaps, on_cycles = counts[: len(gap_nodes)], counts[len(gap_nodes) :]
-    return WaitCounts(on_gaps, _drop_nodes_without_rows(cycles, graph.rows), on_cycles)
+    return WaitCounts(on_gaps, _drop_cycle_members_that_are_no_rows(cycles, graph.rows), on_cycles)
 
 
-def _drop_nodes_without_rows(cycles: Cycles, rows: int) -> Cycles:
-    """The cycles without the nodes that are no rows."""
-    is_row = cycles.members < rows
+def _drop_cycle_members_that_are_no_rows(cycles: Cycles, row_count: int) -> Cycles:
+    """The cycles without the nodes that are no rows: the first `row_count` nodes are."""
+    is_row = cycles.members < row_count
     rows_before = np.concatenate(([0], np.cumsum(is_row)))
     return Cycles(rows_before[cycles.starts], cycles.members[is_row])
 
 
-def _number_tracks(names: Ints, part: Ints, position: Ints) -> _Tracks:
+def _number_tracks(track_names: Ints, part: Ints, position: Ints) -> _Tracks:
     """Number the tracks; roots of one name are on one track, and lie by height."""
-    roots = len(names)
-    name_count = int(names.max(initial=-1)) + 1
+    roots = len(track_names)
+    name_count = int(track_names.max(initial=-1)) + 1
     begin_of_name = np.full(name_count, np.iinfo(np.int64).max)
-    np.minimum.at(begin_of_name, names, position)
-    order = np.lexsort((np.arange(roots), names, begin_of_name[names], part))
-    is_new = np.append(True, np.diff(names[order]) != 0)[:roots]
+    np.minimum.at(begin_of_name, track_names, position)
+    order = np.lexsort((np.arange(roots), track_names, begin_of_name[track_names], part))
+    is_new = np.append(True, np.diff(track_names[order]) != 0)[:roots]
     first = np.append(np.flatnonzero(is_new), roots)
     track_in_order = np.cumsum(is_new) - 1
     height_in_order = np.arange(roots) - first[track_in_order] + 1
@@ -126,14 +126,14 @@ def _number_tracks(names: Ints, part: Ints, position: Ints) -> _Tracks:
     parts = int(part.max(initial=-1)) + 1
     return _Tracks(
         np.searchsorted(part_of_track, np.arange(parts + 1)),
-        begin_of_name[names[order][is_new]],
+        begin_of_name[track_names[order][is_new]],
         first,
         track_in_order[place],
         height_in_order[place],
     )
 
 
-def _count_rows_per_root(rows: int, layout: _Layout, tracks: _Tracks) -> Ints:
+def _count_waiting_rows_per_root(row_count: int, layout: _Layout, tracks: _Tracks) -> Ints:
     """How many rows wait for each root."""
     components = len(layout.node_starts) - 1
     most_tracks = int(np.diff(tracks.part_first).max(initial=0))
@@ -145,12 +145,12 @@ def _count_rows_per_root(rows: int, layout: _Layout, tracks: _Tracks) -> Ints:
         sets = np.zeros((components, words), dtype=np.uint64)
         planes = np.zeros((words, _PLANES), dtype=np.uint64)
         for low in range(0, most_tracks, 64 * words):
-            _count_waiting_rows_by_bits(low, rows, layout, tracks, sets, planes, at_height)
+            _add_waiting_rows_of_pass_by_bits(low, row_count, layout, tracks, sets, planes, at_height)
     else:
         lanes = min(_HEIGHTS, most_tracks)
         heights = np.zeros((components, lanes), dtype=np.uint32)
         for low in range(0, most_tracks, lanes):
-            _count_waiting_rows_by_height(low, rows, layout, tracks, heights, at_height)
+            _add_waiting_rows_of_pass_by_height(low, row_count, layout, tracks, heights, at_height)
     # A row was counted at the height that it reaches: it waits for the lower ones, too.
     total = np.concatenate(([0], np.cumsum(at_height)))
     place = tracks.first[tracks.track] + tracks.height - 1
@@ -185,14 +185,17 @@ def _find_connected_parts(starts: Ints, targets: Ints) -> Ints:
 
 
 @compiled
-def _count_waiting_rows_by_height(
-    low: int, rows: int, layout: _Layout, tracks: _Tracks, heights: Any, at_height: Ints
+def _add_waiting_rows_of_pass_by_height(
+    first_track: int, rows_in_graph: int, layout: _Layout, tracks: _Tracks, heights: Any, at_height: Ints
 ) -> None:
-    """One pass over the tracks from `low` on of each part that has so many."""
+    """One pass over the tracks from `first_track` on of each part that has so many.
+
+    Adds each row to the count of the height that it waits for.
+    """
     part_starts, node_starts, nodes, root_starts, roots, edge_starts, targets = layout
     part_first, begin, first, track, height = tracks
     for part in range(len(part_first) - 1):
-        base = part_first[part] + low
+        base = part_first[part] + first_track
         used = min(part_first[part + 1] - base, heights.shape[1])
         if used <= 0:
             continue
@@ -205,7 +208,7 @@ def _count_waiting_rows_by_height(
                     own[lane] = max(own[lane], height[roots[k]])
             row_count = 0
             for k in range(node_starts[position], node_starts[position + 1]):
-                row_count += nodes[k] < rows
+                row_count += nodes[k] < rows_in_graph
                 for edge in range(edge_starts[nodes[k]], edge_starts[nodes[k] + 1]):
                     if targets[edge] >= begin[base]:
                         other = heights[targets[edge]]
@@ -218,9 +221,9 @@ def _count_waiting_rows_by_height(
 
 
 @compiled
-def _count_waiting_rows_by_bits(
-    low: int,
-    rows: int,
+def _add_waiting_rows_of_pass_by_bits(
+    first_track: int,
+    rows_in_graph: int,
     layout: _Layout,
     tracks: _Tracks,
     sets: NDArray[np.uint64],
@@ -236,7 +239,7 @@ def _count_waiting_rows_by_bits(
     part_first, begin, first, track, _ = tracks
     one = np.uint64(1)
     for part in range(len(part_first) - 1):
-        base = part_first[part] + low
+        base = part_first[part] + first_track
         used = min(part_first[part + 1] - base, 64 * sets.shape[1])
         if used <= 0:
             continue
@@ -251,7 +254,7 @@ def _count_waiting_rows_by_bits(
                     own[bit // 64] |= one << np.uint64(bit % 64)
             row_count = 0
             for k in range(node_starts[position], node_starts[position + 1]):
-                row_count += nodes[k] < rows
+                row_count += nodes[k] < rows_in_graph
                 for edge in range(edge_starts[nodes[k]], edge_starts[nodes[k] + 1]):
                     if targets[edge] >= begin[base]:
                         other = sets[targets[edge]]

@@ -82,34 +82,34 @@ def find_shortest_chains(
     events: CauseGraph,
     source: ArrayLike,
     target: ArrayLike,
-    most: int = MOST,
+    most_looked_at: int = MOST,
 ) -> Chains:
     """The shortest chain from each source to its target; the two alone where none is found in time."""
     size = len(events.process)
     sources = check_integers(source, "source", 0, size)
     targets = check_integers(target, "target", 0, size, len(sources))
     one_each = np.arange(len(sources) + 1)
-    return _search_chains(events, sources, one_each, targets, most)
+    return _search_chains_to_nearest_targets(events, sources, one_each, targets, most_looked_at)
 
 
 def find_late_witnesses(
     trace: LinkedTrace,
-    found: OrderViolations,
+    violations: OrderViolations,
     events: CauseGraph,
-    most: int = MOST,
+    most_looked_at: int = MOST,
 ) -> LateWitnesses:
     """For each late delivery of the pairs, the early one with the shortest chain; of equals the first."""
     size = len(events.process)
-    late = _find_late_deliveries(trace, found)
-    order = np.lexsort((found.pair_early, late))
-    late, early = late[order], found.pair_early[order]
-    causes = found.pair_cause[order]
+    late = _find_late_delivery_of_each_pair(trace, violations)
+    order = np.lexsort((violations.pair_early, late))
+    late, early = late[order], violations.pair_early[order]
+    causes = violations.pair_cause[order]
     # The pairs of one late delivery follow each other: groups, of which each has one cause.
     first = np.flatnonzero(np.diff(late, prepend=-1))
     bounds = np.append(first, len(late))
     sends = check_integers(trace.sent[early], "the send of an early delivery", 0, size)
     group_causes = check_integers(causes[first], "cause", 0, size)
-    paths = _search_chains(events, group_causes, bounds, sends, most)
+    paths = _search_chains_to_nearest_targets(events, group_causes, bounds, sends, most_looked_at)
     # A chain ends at the send of one early delivery of its group: the one that is shown.
     chain_ends = paths.events[paths.starts[1:] - 1]
     group = np.repeat(np.arange(len(first)), np.diff(bounds))
@@ -117,27 +117,27 @@ def find_late_witnesses(
     return LateWitnesses(late[first], early[shown], paths)
 
 
-def _find_late_deliveries(trace: LinkedTrace, found: OrderViolations) -> Ints:
+def _find_late_delivery_of_each_pair(trace: LinkedTrace, violations: OrderViolations) -> Ints:
     """Of each pair, the delivery of its cause: the one that is late."""
     processes = int(trace.process.max(initial=0)) + 1
     # A send and a process as one key: positions times processes stay far below 2^63.
-    keys = trace.sent[found.late] * processes + trace.process[found.late]
+    keys = trace.sent[violations.late] * processes + trace.process[violations.late]
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    wanted = found.pair_cause * processes + found.pair_process
+    wanted = violations.pair_cause * processes + violations.pair_process
     at = np.searchsorted(keys, wanted)
     is_beyond = at >= len(keys)
     if is_beyond.any() or (keys[at] != wanted).any():
         raise CallerError("the cause of a pair is not late; give the verdict of one call on this trace")
-    return found.late[order][at]
+    return violations.late[order][at]
 
 
-def _search_chains(
+def _search_chains_to_nearest_targets(
     events: CauseGraph,
     source: Ints,
     starts: Ints,
     targets: Ints,
-    most: int,
+    most_looked_at: int,
 ) -> Chains:
     """The chains from each source i to the nearest of targets[starts[i]:starts[i + 1]]."""
     processes = int(events.process.max(initial=-1)) + 1
@@ -149,7 +149,7 @@ def _search_chains(
         entered_from=np.empty(len(events.process), dtype=np.int64),
         entry_before=np.empty(len(events.process), dtype=np.int64),
     )
-    return Chains(*_search_all_chains(lines, search, source, starts, targets, most))
+    return Chains(*_search_chain_starts_and_events(lines, search, source, starts, targets, most_looked_at))
 
 
 class _Lines(NamedTuple):
@@ -208,7 +208,7 @@ def _cut_events_into_lines(
 
 
 @compiled
-def _search_all_chains(
+def _search_chain_starts_and_events(
     lines: _Lines, search: _Search, source: Ints, starts: Ints, targets: Ints, most: int
 ) -> tuple[Ints, Ints]:
     """All chains; where none is found, the source and the first of the targets."""
@@ -217,11 +217,15 @@ def _search_all_chains(
     for i in range(len(source)):
         ahead = targets[starts[i] : starts[i + 1]]
         chain = [source[i], ahead[0]]
-        target, fewest = _find_nearest_target(lines, search, source[i], ahead, True, _NO_LIMIT, most, 2 * i)
+        target, fewest = _find_nearest_target_and_crossings(
+            lines, search, source[i], ahead, True, _NO_LIMIT, most, 2 * i
+        )
         if target >= 0:
             chain = _trace_back_chain(lines, search, source[i], target)
         if fewest > 0:
-            target, _ = _find_nearest_target(lines, search, source[i], ahead, False, fewest, most, 2 * i + 1)
+            target, _ = _find_nearest_target_and_crossings(
+                lines, search, source[i], ahead, False, fewest, most, 2 * i + 1
+            )
             if target >= 0:
                 chain = _trace_back_chain(lines, search, source[i], target)
         chains.extend(chain)
@@ -233,7 +237,7 @@ def _search_all_chains(
 
 
 @compiled
-def _find_nearest_target(
+def _find_nearest_target_and_crossings(
     lines: _Lines,
     search: _Search,
     source: int,

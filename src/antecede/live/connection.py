@@ -88,7 +88,7 @@ class Connection(ByteProtocol):
         self._secrets: Secrets | None = None
         self._incoming = Sealer(None)
         self._outgoing = Sealer(None)
-        self._handle_body: Callable[[bytes], None] = self._receive_hello
+        self._handle_body: Callable[[bytes], None] = self._handle_hello
         self._largest = LARGEST_HELLO
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
@@ -114,7 +114,7 @@ class Connection(ByteProtocol):
         if self.state == "closed":
             self._transport.abort()
 
-    def refuse_handshake(self, reason: str) -> None:
+    def refuse_failed_tls_handshake(self, reason: str) -> None:
         """The handshake of TLS has failed."""
         self._refuse_and_close("handshake", reason)
 
@@ -133,7 +133,7 @@ class Connection(ByteProtocol):
             data = bytes(self._rest) if self._has_frame_to_read_or_refuse() else b""
         if not data:
             return
-        at = self._process_frames(data)
+        at = self._handle_whole_frames_and_find_rest(data)
         self._rest = bytearray(data[at:])
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -190,7 +190,7 @@ class Connection(ByteProtocol):
         size = int.from_bytes(self._rest[:LENGTH_BYTES], "big")
         return size > self._largest or len(self._rest) >= LENGTH_BYTES + size
 
-    def _process_frames(self, data: bytes) -> int:
+    def _handle_whole_frames_and_find_rest(self, data: bytes) -> int:
         """Take up the whole frames; returns where the rest begins."""
         at = 0
         end = len(data)
@@ -217,7 +217,7 @@ class Connection(ByteProtocol):
         if self.state == "closed" or self._transport is None:
             return
         self.written = self._loop.time()
-        self._transport.write(self._outgoing.make_frame(body))
+        self._transport.write(self._outgoing.make_sealed_frame(body))
 
     def _refuse_input_and_close(self, reason: str) -> None:
         if self.state == "open":
@@ -236,7 +236,7 @@ class Connection(ByteProtocol):
 
     # -- the handshake -----------------------------------------------------------------------------
 
-    def _receive_hello(self, body: bytes) -> None:
+    def _handle_hello(self, body: bytes) -> None:
         hello = read_hello(body)
         self._claimed_name = hello.process[:LONGEST_NAME_TOLD]
         own = self._own or self.owner.make_hello(hello.process)
@@ -245,7 +245,7 @@ class Connection(ByteProtocol):
             raise InputError(f"{hello.process!r} answers where {self.target!r} was called")
         self._theirs = hello
         if self.target is None:
-            self._answer_hello(hello, own)
+            self._check_peer_and_answer_hello(hello, own)
             return
         self._secrets = Secrets(self.owner.key, own, hello)
         self._secrets.check_proof(hello.proof, "listener")
@@ -253,14 +253,14 @@ class Connection(ByteProtocol):
         self._write_frame(wire.encode(Proof(self._secrets.make_proof("dialer"))))
         self._open_session("dialer", "listener")
 
-    def _answer_hello(self, hello: Hello, own: Hello) -> None:
-        self._secrets = Secrets(self.owner.key, hello, own)
+    def _check_peer_and_answer_hello(self, hello: Hello, own_hello: Hello) -> None:
+        self._secrets = Secrets(self.owner.key, hello, own_hello)
         self._check_peer(hello)
-        answer = msgspec.structs.replace(own, proof=self._secrets.make_proof("listener"))
-        self._handle_body = self._receive_proof
+        answer = msgspec.structs.replace(own_hello, proof=self._secrets.make_proof("listener"))
+        self._handle_body = self._handle_proof
         self._write_frame(wire.encode(answer))
 
-    def _receive_proof(self, body: bytes) -> None:
+    def _handle_proof(self, body: bytes) -> None:
         if self._secrets is None or self._theirs is None:
             raise InputError("a proof before a greeting")
         self._secrets.check_proof(read_proof(body).proof, "dialer")

@@ -19,9 +19,9 @@ class NodeSide(Protocol):
     """What a courier asks of its node."""
 
     def receive_record(
-        self, source: str, record: PacketRecord, body: bytes, position: int | None = None
+        self, source: str, record: PacketRecord, body: bytes, next_log_position: int | None = None
     ) -> None:
-        """Packets of a peer have come, without a gap; `position` is behind them in a broker's log."""
+        """Packets of a peer have come, without a gap; `next_log_position` is behind them at a broker."""
 
     def record_peer_incarnation(self, peer: str, incarnation: bytes) -> None:
         """A peer has shown who it is."""
@@ -51,7 +51,7 @@ class PeerSide(Protocol):
     heard: float | None
 
     @property
-    def unread(self) -> int:
+    def unread_broker_records(self) -> int:
         """What a broker keeps of the peer for this process, as far as is known."""
 
 
@@ -82,7 +82,7 @@ class Courier(Protocol):
     def abort(self) -> None:
         """Let go of everything at once, as a crash does."""
 
-    def check_address(self, address: str | None) -> None:
+    def check_newcomer_address(self, address: str | None) -> None:
         """Refuse a newcomer that could not be reached there."""
 
     def add_peer(self, name: str, address: str | None) -> None:

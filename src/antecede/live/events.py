@@ -42,12 +42,12 @@ class EventFile:
         self._lines: list[bytes] = []
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            self._read_existing_events()
+            self._read_events_and_cut_incomplete_line()
         except BaseException:
             self.close()
             raise
 
-    def _read_existing_events(self) -> None:
+    def _read_events_and_cut_incomplete_line(self) -> None:
         whole = 0
         with self.path.open("rb") as lines:
             for line in lines:
@@ -55,11 +55,11 @@ class EventFile:
                     self._check_incomplete_last_line(line)
                     break
                 whole += len(line)
-                self._read_event_numbers(line)
+                self._check_event_and_note_its_number(line)
                 self._index += 1
         os.ftruncate(self._file, whole)
 
-    def _read_event_numbers(self, line: bytes) -> None:
+    def _check_event_and_note_its_number(self, line: bytes) -> None:
         try:
             event = _read_event(line)
             number = int(event.event.rpartition(":")[2])
@@ -93,29 +93,31 @@ class EventFile:
                 "away, or give the node its journal back"
             )
 
-    def add_send(self, number: int, receivers: list[str]) -> None:
+    def buffer_send_if_new(self, message_number: int, receivers: list[str]) -> None:
         """A message of this process is durable."""
-        if number > self.sends:
-            self.sends = number
-            self._add_event("send", number, self.process, number, receivers=receivers)
+        if message_number > self.sends:
+            self.sends = message_number
+            self._buffer_event("send", message_number, self.process, message_number, receivers=receivers)
 
-    def add_arrival(self, sender: str, number: int) -> None:
+    def buffer_arrival(self, sender: str, message_number: int) -> None:
         """A packet with a message has come in."""
-        self._add_event("receive", self._index, sender, number)
+        self._buffer_event("receive", self._index, sender, message_number)
 
-    def add_delivery(self, delivery: int, sender: str, number: int) -> None:
-        """The application is about to get a message; `delivery` counts its deliveries."""
-        if delivery > self.deliveries:
-            self.deliveries = delivery
-            self._add_event("deliver", delivery, sender, number)
+    def buffer_delivery_if_new(self, delivery_number: int, sender: str, message_number: int) -> None:
+        """The application is about to get a message; `delivery_number` counts its deliveries."""
+        if delivery_number > self.deliveries:
+            self.deliveries = delivery_number
+            self._buffer_event("deliver", delivery_number, sender, message_number)
 
-    def _add_event(self, kind: str, own_number: int, sender: str, number: int, **more: Any) -> None:
+    def _buffer_event(
+        self, kind: str, own_number: int, sender: str, message_number: int, **more: Any
+    ) -> None:
         event = {
             "process": self.process,
             "index": self._index,
             "event": f"{self.process}:{kind}:{own_number}",
             "kind": kind,
-            "message": f"{sender}#{number}",
+            "message": f"{sender}#{message_number}",
             "sender": sender,
             "time": round(time.time() * 1000, 3),
             **more,

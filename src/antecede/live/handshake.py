@@ -55,15 +55,15 @@ read_hello = wire.make_decoder(Hello, "not a greeting of antecede")
 read_proof = wire.make_decoder(Proof, "not a proof")
 
 
-def check_hello(hello: Hello, own: Hello) -> None:
+def check_hello(hello: Hello, own_hello: Hello) -> None:
     """Refuse whoever does not belong to this process's group, or speaks another version."""
     for what in ("version", "group", "protocol"):
-        theirs, ours = getattr(hello, what), getattr(own, what)
+        theirs, ours = getattr(hello, what), getattr(own_hello, what)
         if theirs != ours:
             raise InputError(f"{what} {theirs!r}; here it is {ours!r}")
-    if hello.target != own.process:
-        raise InputError(f"looks for {hello.target!r}; this is {own.process!r}")
-    if hello.tag != own.tag:
+    if hello.target != own_hello.process:
+        raise InputError(f"looks for {hello.target!r}; this is {own_hello.process!r}")
+    if hello.tag != own_hello.tag:
         raise InputError("has other members or other options; all must be started with the same")
 
 

@@ -90,10 +90,12 @@ class Hub:
         """Listen, and begin to dial."""
         if listen is not None:
             scheme, place = split_address(listen)
-            self.listener = await self.transports[scheme].listen(place, self._accept_connection)
+            self.listener = await self.transports[scheme].listen(
+                place, self._accept_connection_and_limit_strangers
+            )
         for peer in self.peers.values():
-            self._begin_dialling(peer)
-        self._tasks.append(self._loop.create_task(self._keep_connections_alive()))
+            self._begin_dialling_if_this_side_dials(peer)
+        self._tasks.append(self._loop.create_task(self._send_heartbeats_and_close_silent_connections()))
 
     async def close(self) -> None:
         """Close the listener and all connections."""
@@ -120,7 +122,7 @@ class Hub:
         for connection in list(self._connections):
             connection.close("aborted")
 
-    def check_address(self, address: str | None) -> None:
+    def check_newcomer_address(self, address: str | None) -> None:
         """Refuse an address that cannot be dialled, and none at all if nobody can connect to this node."""
         if address is not None:
             scheme, _ = split_address(address)
@@ -132,7 +134,7 @@ class Hub:
     def add_peer(self, name: str, address: str | None) -> None:
         """Connect with a newcomer."""
         peer = self.peers[name] = NodePeer(name, address, self.station.channels[name], self.settings.window)
-        self._begin_dialling(peer)
+        self._begin_dialling_if_this_side_dials(peer)
 
     def exclude_peer(self, name: str) -> None:
         """Have no connection with a member any more."""
@@ -146,13 +148,13 @@ class Hub:
         """Transmit at the end of this turn what is there to transmit."""
         if not self._flush_planned:
             self._flush_planned = True
-            self._loop.call_soon(self._transmit_to_touched_peers)
+            self._loop.call_soon(self._flush_events_and_transmit_to_touched_peers)
 
     def _schedule_transmission_to(self, peer: str) -> None:
         self.station.touched[peer] = None
         self.schedule_transmission()
 
-    def _transmit_to_touched_peers(self) -> None:
+    def _flush_events_and_transmit_to_touched_peers(self) -> None:
         self._flush_planned = False
         try:
             self.node.flush_events_before_transmit()
@@ -229,7 +231,7 @@ class Hub:
             return
         record = read_record(body)
         peer.heard = connection.heard
-        if peer.accept_record(record):
+        if peer.accept_record_and_tell_if_new_packets(record):
             self.node.receive_record(peer.name, record, body)
         else:
             self.node.wake_senders()
@@ -256,7 +258,7 @@ class Hub:
 
     # -- how connections come about ----------------------------------------------------------------
 
-    def _accept_connection(self) -> Connection:
+    def _accept_connection_and_limit_strangers(self) -> Connection:
         connection = Connection(self)
         strangers = [
             other for other in self._connections if other.target is None and other.state == "greeting"
@@ -270,7 +272,7 @@ class Hub:
         self._connections[connection] = None
         return connection
 
-    def _begin_dialling(self, peer: NodePeer) -> None:
+    def _begin_dialling_if_this_side_dials(self, peer: NodePeer) -> None:
         """Of two processes one dials."""
         if peer.address is not None and (self.station.process < peer.name or self.listener is None):
             self._tasks.append(self._loop.create_task(self._keep_dialling(peer)))
@@ -281,22 +283,22 @@ class Hub:
         last_reason = ""
         while not peer.channel.excluded:
             before = peer.connections
-            reason = await self._dial_until_lost(peer)
+            reason = await self._connect_and_await_reason_of_loss(peer)
             if peer.connections > before:
                 failures, last_reason = 0, ""
             else:
                 failures += 1
                 if reason != last_reason:
-                    self._log_failed_attempt(peer, reason)
+                    self._log_failed_dialling(peer, reason)
                 last_reason = reason
             await asyncio.sleep(self._choose_redial_pause(peer.name, failures))
 
-    async def _dial_until_lost(self, peer: NodePeer) -> str:
+    async def _connect_and_await_reason_of_loss(self, peer: NodePeer) -> str:
         """Connect once; returns when the connection is lost, or did not come about, with the reason."""
         scheme, place = split_address(peer.address)
         made: list[Connection] = []
 
-        def make_connection() -> Connection:
+        def make_and_register_connection() -> Connection:
             connection = Connection(self, peer.name)
             self._connections[connection] = None
             made.append(connection)
@@ -304,7 +306,7 @@ class Hub:
 
         try:
             async with asyncio.timeout(self.handshake_time):
-                await self.transports[scheme].dial(place, make_connection)
+                await self.transports[scheme].dial(place, make_and_register_connection)
         except (OSError, TimeoutError) as error:
             for connection in made:
                 connection.close("could not connect")
@@ -316,7 +318,7 @@ class Hub:
                 await asyncio.shield(connection.ended)
         return "".join(connection.reason for connection in made)
 
-    def _log_failed_attempt(self, peer: NodePeer, reason: str) -> None:
+    def _log_failed_dialling(self, peer: NodePeer, reason: str) -> None:
         facts = {"peer": peer.name, "address": peer.address, "reason": reason}
         text = "%s is not connected with %s yet, and keeps trying: %s"
         log.info(text, self.station.process, peer.name, reason, extra={"facts": facts})
@@ -327,7 +329,7 @@ class Hub:
         pair = zlib.crc32(f"{self.station.process}\0{peer}".encode())
         return pause * (1 + (pair % 64) / 128)
 
-    async def _keep_connections_alive(self) -> None:
+    async def _send_heartbeats_and_close_silent_connections(self) -> None:
         """Say something on idle connections, and give silent ones up."""
         beat, silence = self.settings.heartbeat, self.settings.silence
         while True:

@@ -107,37 +107,38 @@ class Applied(msgspec.Struct):
 
 
 def apply_input(
-    station: Station, node_input: NodeInput, parcels: tuple[int, list[Parcel]] | None = None
+    station: Station, node_input: NodeInput, numbered_parcels: tuple[int, list[Parcel]] | None = None
 ) -> Applied:
-    """Do what an input asks for; `parcels` are those of its record, if it was read already."""
+    """Do what an input asks for; `numbered_parcels` are those of its record, with the number of the
+    first, if it was read already."""
     try:
-        return _apply_input_or_raise(station, node_input, parcels)
+        return _apply_input_or_raise(station, node_input, numbered_parcels)
     except AntecedeError as error:
         return Applied(error=error)
 
 
 def _apply_input_or_raise(
-    station: Station, node_input: NodeInput, parcels: tuple[int, list[Parcel]] | None
+    station: Station, node_input: NodeInput, numbered_parcels: tuple[int, list[Parcel]] | None
 ) -> Applied:
     if isinstance(node_input, ParcelsInput):
-        if parcels is None:
+        if numbered_parcels is None:
             record = read_record(node_input.body)
-            parcels = record.first, record.parcels
-        first, content = parcels
+            numbered_parcels = record.first, record.parcels
+        first, parcels = numbered_parcels
         channel = station.channels[node_input.source]
         before = channel.received
-        refused = station.receive_parcels(node_input.source, first, content)
+        refused = station.receive_parcels_and_list_refusals(node_input.source, first, parcels)
         if node_input.position is not None:
             channel.position = node_input.position
         return Applied(before=before, refused=refused)
     if isinstance(node_input, SendInput):
         return Applied(sent=station.send(node_input.data, node_input.to, node_input.how))
     if isinstance(node_input, AcknowledgeInput):
-        station.acknowledge_up_to(node_input.number)
+        station.acknowledge_deliveries_up_to(node_input.number)
     elif isinstance(node_input, MeetInput):
-        station.record_peer_incarnation(node_input.peer, node_input.incarnation)
+        station.check_and_record_peer_incarnation(node_input.peer, node_input.incarnation)
     elif isinstance(node_input, LandedInput):
-        station.note_stored_by_broker(node_input.peer, node_input.low)
+        station.drop_packets_stored_by_broker(node_input.peer, node_input.low)
     else:
         return _apply_group_change(station, node_input)
     return Applied()
@@ -145,7 +146,7 @@ def _apply_input_or_raise(
 
 def _apply_group_change(station: Station, change: Change) -> Applied:
     if isinstance(change, AdmitInput):
-        return Applied(sent=station.admit(change.peer, change.address))
+        return Applied(sent=station.admit_and_count_sent_before(change.peer, change.address))
     if isinstance(change, LinkInput):
         station.add_or_remove_link(change.peer, change.is_added)
     elif isinstance(change, DismissInput):

@@ -92,7 +92,7 @@ async def open_node(
     """As `join`, for those who close the node themselves."""
     settings, own_options = split_node_settings(options)
     known: dict[str, Transport] = {"memory": PROGRAM, "tcp": TcpTransport(tls), **(transports or {})}
-    _check_peers(process, peers)
+    _check_process_is_not_among_peers(process, peers)
     inboxes = None
     if uses_kafka(listen, peers):
         inboxes = locate_inboxes(process, listen, peers, group)
@@ -115,7 +115,7 @@ async def open_node(
                 journal = SqliteJournal(journal)
             pipeline = Pipeline(station, journal, settings.snapshot_every)
             opened.push_async_callback(pipeline.stop, NodeClosedError("the node was not opened"))
-            station, incarnation = await _restore_station_from_journal(pipeline, group, incarnation, file)
+            station, incarnation = await _recover_station_and_incarnation(pipeline, group, incarnation, file)
         if file is not None:
             file.check_node_remembers_events(station.sent, station.delivered)
         courier: Courier
@@ -161,12 +161,12 @@ def _collect_member_addresses(station: Station, peers: Mapping[str, str | None])
     return addresses
 
 
-async def _restore_station_from_journal(
-    pipeline: Pipeline, group: str, incarnation: bytes, event_file: EventFile | None
+async def _recover_station_and_incarnation(
+    pipeline: Pipeline, group: str, incarnation_if_new: bytes, event_file: EventFile | None
 ) -> tuple[Station, bytes]:
     """The station as its journal has it, and its incarnation; the new ones in a new journal."""
     own = pipeline.station.endpoint
-    header = JournalHeader(1, own.process, own.facts.name, group, own.group_fingerprint, incarnation)
+    header = JournalHeader(1, own.process, own.facts.name, group, own.group_fingerprint, incarnation_if_new)
     snapshot = pipeline.station.snapshot()
     stored = await pipeline.call_in_journal_thread(pipeline.journal.open, header, snapshot)
     station = restore_station(stored.snapshot, restore)
@@ -175,7 +175,7 @@ async def _restore_station_from_journal(
             applied = apply_input(station, one)
             if event_file is not None and isinstance(one, SendInput) and applied.error is None:
                 receivers = station.endpoint.group if one.to is None else one.to
-                event_file.add_send(applied.sent, receivers)
+                event_file.buffer_send_if_new(applied.sent, receivers)
     if event_file is not None:
         event_file.flush()
     pipeline.adopt_recovered_station(station, stored.records)
@@ -197,21 +197,21 @@ def _check_option_names(protocol: str, options: Mapping[str, object]) -> None:
         raise CallerError(f"no option {', '.join(unknown)}: a node of {protocol!r} has {names}")
 
 
-def _check_peers(process: str, peers: Mapping[str, str | None]) -> None:
+def _check_process_is_not_among_peers(process: str, peers: Mapping[str, str | None]) -> None:
     if not isinstance(peers, Mapping) or process in peers:
         raise CallerError("`peers` has the addresses of the other members, by name: {'b': 'tcp://host:port'}")
 
 
 def _check_addresses(
-    listen: str | None, peers: Mapping[str, str | None], known: Mapping[str, Transport]
+    listen: str | None, peers: Mapping[str, str | None], transports: Mapping[str, Transport]
 ) -> None:
     for address in [listen, *peers.values()]:
         if address is None:
             continue
         scheme, _ = split_address(address)
-        if scheme not in known:
+        if scheme not in transports:
             raise CallerError(
-                f"{address}: no transport {scheme!r}; there are {', '.join(sorted([*known, SCHEME]))}"
+                f"{address}: no transport {scheme!r}; there are {', '.join(sorted([*transports, SCHEME]))}"
             )
     unreachable = [name for name, address in peers.items() if address is None]
     if unreachable and listen is None:

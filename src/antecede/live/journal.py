@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -65,6 +65,13 @@ class Stored(msgspec.Struct, frozen=True):
     incarnation: bytes
     snapshot: bytes
     records: list[list[NodeInput]]
+
+
+class MarkContent(NamedTuple):
+    """Which journal a mark belongs to, and the number of the last commit that it tells of."""
+
+    incarnation: bytes
+    commit_number: int
 
 
 class Unit(msgspec.Struct):
@@ -144,20 +151,20 @@ class SqliteJournal:
         self._connection = sqlite3.connect(
             self.path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=64
         )
-        self._lock_database()
+        self._configure_and_lock_database()
         with suppress(FileNotFoundError):
             self._mark = os.open(self._mark_path, os.O_RDWR)
-        marked = self._read_mark_file()
+        mark = self._read_mark_file()
         if not self._has_tables():
-            if marked is not None and marked[1] > 0:
+            if mark is not None and mark.commit_number > 0:
                 raise JournalError(
-                    f"{self.path}: {self._mark_path.name} tells of {marked[1]} commits, and the journal is "
-                    "empty: it was lost or replaced"
+                    f"{self.path}: {self._mark_path.name} tells of {mark.commit_number} commits, and the "
+                    "journal is empty: it was lost or replaced"
                 )
             return self._create_journal(header, snapshot)
-        return self._recover_journal(header, marked)
+        return self._recover_journal(header, mark)
 
-    def _lock_database(self) -> None:
+    def _configure_and_lock_database(self) -> None:
         for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
             self._execute(f"PRAGMA {pragma}")
         self._execute("BEGIN EXCLUSIVE")
@@ -177,22 +184,22 @@ class SqliteJournal:
             self._execute(table)
         row = (self._header, _hash_parts(self._header))
         self._execute("INSERT INTO antecede_journal VALUES (1, ?, ?)", row)
-        self._insert_snapshot(snapshot)
+        self._replace_snapshot(snapshot)
         self._execute("COMMIT")
         return Stored(header.incarnation, snapshot, [])
 
-    def _recover_journal(self, header: JournalHeader, marked: tuple[bytes, int] | None) -> Stored:
+    def _recover_journal(self, expected_header: JournalHeader, mark: MarkContent | None) -> Stored:
         self._check_integrity()
-        own = self._read_and_check_header(header)
+        own = self._read_and_check_header(expected_header)
         self._incarnation = own.incarnation
-        snapshot = self._read_snapshot()
-        records = [read_inputs(data) for data in self._read_records()]
-        if marked is None or marked[0] != own.incarnation:
+        snapshot = self._read_and_check_snapshot()
+        records = [read_inputs(data) for data in self._read_and_check_records()]
+        if mark is None or mark.incarnation != own.incarnation:
             raise JournalError(f"{self.path}-mark is missing, damaged or that of another journal")
-        if marked[1] > self.number:
+        if mark.commit_number > self.number:
             raise JournalError(
-                f"{self.path} ends at commit {self.number}, and {marked[1]} were made: its end is damaged "
-                "or cut off"
+                f"{self.path} ends at commit {self.number}, and {mark.commit_number} were made: its end is "
+                "damaged or cut off"
             )
         self._write_mark_file()
         return Stored(own.incarnation, snapshot, records)
@@ -202,7 +209,7 @@ class SqliteJournal:
         if problems != ["ok"]:
             raise JournalError(f"{self.path} is damaged: {problems[0]}")
 
-    def _read_and_check_header(self, header: JournalHeader) -> JournalHeader:
+    def _read_and_check_header(self, expected: JournalHeader) -> JournalHeader:
         rows = self._execute("SELECT header, hash FROM antecede_journal").fetchall()
         if len(rows) != 1 or _hash_parts(_expect_bytes(rows[0][0])) != rows[0][1]:
             raise JournalError(f"{self.path} is damaged: its header is not as it was written")
@@ -210,14 +217,14 @@ class SqliteJournal:
         own = _read_header(self._header)
         whose = f"{self.path} is the journal of process {own.process!r}, protocol {own.protocol!r}"
         for what in ("process", "protocol", "group"):
-            theirs, ours = getattr(own, what), getattr(header, what)
+            theirs, ours = getattr(own, what), getattr(expected, what)
             if theirs != ours:
                 raise JournalError(f"{whose}, group {own.group!r}: its {what} is {theirs!r}, not {ours!r}")
-        if own.tag != header.tag:
+        if own.tag != expected.tag:
             raise JournalError(f"{whose}, group {own.group!r}, with other members or other options")
         return own
 
-    def _read_snapshot(self) -> bytes:
+    def _read_and_check_snapshot(self) -> bytes:
         rows = self._execute("SELECT number, chain, state, hash FROM antecede_snapshot").fetchall()
         if len(rows) != 1:
             raise JournalError(f"{self.path} is damaged: it has no snapshot")
@@ -228,7 +235,7 @@ class SqliteJournal:
         self.number, self._chain = number, chain
         return state
 
-    def _read_records(self) -> Iterable[bytes]:
+    def _read_and_check_records(self) -> Iterable[bytes]:
         rows = self._execute("SELECT number, inputs, chain FROM antecede_records ORDER BY number")
         for number, inputs, chain in rows:
             expected = _hash_parts(self._chain, _pack_number(self.number + 1), _expect_bytes(inputs))
@@ -246,42 +253,42 @@ class SqliteJournal:
         try:
             if snapshot is None and not any(unit.statements for unit in units):
                 # A statement alone is a transaction, and this thread waits but once.
-                self._insert_record(units)
+                self._insert_record_of_units(units)
             else:
-                self._commit_with_statements(units, snapshot)
+                self._commit_with_statements_or_snapshot(units, snapshot)
             self._write_mark_file()
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: {_describe_sqlite_error(error)}") from None
         except OSError as error:
             raise JournalError(f"{self.path}-mark: {error}") from None
 
-    def _commit_with_statements(self, units: list[Unit], snapshot: bytes | None) -> None:
-        while not self._begin_and_run_statements(units):
+    def _commit_with_statements_or_snapshot(self, units: list[Unit], snapshot: bytes | None) -> None:
+        while not self._begin_transaction_and_run_statements(units):
             continue  # without the unit that failed and took the others with it
         if snapshot is not None:
-            self._insert_snapshot(snapshot)
+            self._replace_snapshot(snapshot)
             self._execute("DELETE FROM antecede_records WHERE number <= ?", (self.number,))
-        self._insert_record(units)
+        self._insert_record_of_units(units)
         self._execute("COMMIT")
 
-    def _begin_and_run_statements(self, units: list[Unit]) -> bool:
+    def _begin_transaction_and_run_statements(self, units: list[Unit]) -> bool:
         """Returns whether the transaction goes on; `INSERT OR ROLLBACK` and full disks may end it."""
         self._execute("BEGIN")
         for unit in units:
             if unit.statements and unit.error is None:
-                self._run_statements(unit)
+                self._run_statements_in_savepoint(unit)
             if not self._is_in_transaction():
                 return False
         return True
 
-    def _insert_record(self, units: list[Unit]) -> None:
+    def _insert_record_of_units(self, units: list[Unit]) -> None:
         inputs = encode_inputs([one for unit in units if unit.error is None for one in unit.inputs])
         number = self.number + 1
         chain = _hash_parts(self._chain, _pack_number(number), inputs)
         self._execute("INSERT INTO antecede_records VALUES (?, ?, ?)", (number, inputs, chain))
         self.number, self._chain = number, chain
 
-    def _run_statements(self, unit: Unit) -> None:
+    def _run_statements_in_savepoint(self, unit: Unit) -> None:
         self._execute("SAVEPOINT application")
         try:
             for sql, parameters in unit.statements:
@@ -310,7 +317,7 @@ class SqliteJournal:
         if mark is not None:
             os.close(mark)
 
-    def _insert_snapshot(self, state: bytes) -> None:
+    def _replace_snapshot(self, state: bytes) -> None:
         seal = _hash_parts(self._header, _pack_number(self.number), self._chain, state)
         row = (self.number, self._chain, state, seal)
         self._execute("INSERT OR REPLACE INTO antecede_snapshot VALUES (1, ?, ?, ?, ?)", row)
@@ -340,8 +347,8 @@ class SqliteJournal:
             content = self._incarnation + _pack_number(self.number)
             os.pwrite(self._mark, content + _hash_parts(content), 0)
 
-    def _read_mark_file(self) -> tuple[bytes, int] | None:
-        """Which journal it belongs to, and the number of the last commit; None if there is none yet."""
+    def _read_mark_file(self) -> MarkContent | None:
+        """None if there is no mark yet, or nothing in it."""
         if self._mark is None:
             return None
         data = os.pread(self._mark, MARK_BYTES + 1, 0)
@@ -350,7 +357,8 @@ class SqliteJournal:
         content, seal = data[:-HASH_BYTES], data[-HASH_BYTES:]
         if len(data) != MARK_BYTES or _hash_parts(content) != seal:
             raise JournalError(f"{self.path}-mark is damaged: nobody can tell whether the journal is whole")
-        return content[:INCARNATION_BYTES], int.from_bytes(content[INCARNATION_BYTES:], "big")
+        number = int.from_bytes(content[INCARNATION_BYTES:], "big")
+        return MarkContent(content[:INCARNATION_BYTES], number)
 
 
 def _expect_bytes(value: object) -> bytes:

@@ -41,7 +41,7 @@ from antecede.live.pipeline import NumberedParcels, Pipeline
 from antecede.live.records import PacketRecord
 from antecede.live.room import SendersRoom
 from antecede.live.status import Status, describe_node
-from antecede.live.transaction import Transaction, make_statement
+from antecede.live.transaction import Transaction, check_and_make_statement
 
 SENDS_IN_A_TURN = 128
 """After so many sends without a pause others get their turn."""
@@ -63,7 +63,7 @@ class LiveDelivery:
 
     async def done(self) -> None:
         """Acknowledge this delivery and those before it; with a journal, returns when that is on disk."""
-        await self._node._acknowledge_durably(self.number)
+        await self._node._acknowledge_up_to_durably(self.number)
 
     def __repr__(self) -> str:
         return f"<{self.message}: {self.payload!r}>"
@@ -97,8 +97,8 @@ class Node:
         self._is_leaving = False
         courier.attach_node(self)
         if pipeline is not None:
-            pipeline.report = self._process_applied_input
-            pipeline.release = self._release_effects_of_durable_inputs
+            pipeline.report = self._handle_effects_of_applied_input
+            pipeline.release = self._flush_events_then_transmit_and_wake_waiters
             pipeline.fail = self.fail
 
     # -- the application's side --------------------------------------------------------------------
@@ -167,8 +167,8 @@ class Node:
             await self._wait_for_delivery()
         item = station.hand_next_delivery()
         if self._events is not None:
-            self._events.add_delivery(item.number, item.sender, item.message)
-            self._flush_events()
+            self._events.buffer_delivery_if_new(item.number, item.sender, item.message)
+            self._flush_events_or_fail_node()
         return LiveDelivery(self, item)
 
     @contextlib.asynccontextmanager
@@ -201,7 +201,7 @@ class Node:
         """Rows of the application's own tables in the journal."""
         if self._pipeline is None:
             raise CallerError("a query needs a journal: join(..., journal=path)")
-        return await self._pipeline.query(make_statement(sql, parameters))
+        return await self._pipeline.query(check_and_make_statement(sql, parameters))
 
     async def exclude(self, name: str) -> None:
         """Have nothing to do with a member any more: keep nothing for it, take nothing from it.
@@ -230,7 +230,7 @@ class Node:
 
         Every member does that. Then one of them, the sponsor, calls `welcome` with the answers of all.
         """
-        self._courier.check_address(address)
+        self._courier.check_newcomer_address(address)
         return (await self._apply_change_of_peers(AdmitInput(check_process_name(name), address))).sent
 
     async def welcome(self, name: str, sent: dict[str, int]) -> Invitation:
@@ -301,8 +301,8 @@ class Node:
         """Change who this node has to do with; with a journal, returns when that is on disk."""
         if self._pipeline is None:
             applied = apply_input(self.station, change)
-            self._process_applied_input(change, applied, None)
-            self._transmit_and_wake_waiters()
+            self._handle_effects_of_applied_input(change, applied, None)
+            self._schedule_transmission_and_wake_waiters()
         else:
             (applied,) = await self._pipeline.commit_unit(Unit([change]))
         if applied.error is not None:
@@ -335,7 +335,7 @@ class Node:
     def _send_without_journal(self, data: bytes, to: Any, options: dict[str, int]) -> int:
         number = self.station.send(data, to, options)
         if self._events is not None:
-            self._events.add_send(number, self._list_receivers(to))
+            self._events.buffer_send_if_new(number, self._list_receivers_not_excluded(to))
         self._courier.schedule_transmission()
         if self.station.queue:
             self._wake_consumer()
@@ -350,19 +350,19 @@ class Node:
     # -- receiving ---------------------------------------------------------------------------------
 
     def receive_record(
-        self, source: str, record: PacketRecord, body: bytes, position: int | None = None
+        self, source: str, record: PacketRecord, body: bytes, next_log_position: int | None = None
     ) -> None:
         """Packets of a peer have come."""
         if self._pipeline is not None:
-            one = ParcelsInput(source, body, position)
+            one = ParcelsInput(source, body, next_log_position)
             self._pipeline.queue_unit(Unit([one]), (record.first, record.parcels))
-            self._room.wake_waiting_senders()
+            self._room.wake_senders_that_have_room()
             return
         before = self.station.channels[source].received
-        refused = self.station.receive_parcels(source, record.first, record.parcels)
-        self._write_arrival_events(source, before, (record.first, record.parcels))
+        refused = self.station.receive_parcels_and_list_refusals(source, record.first, record.parcels)
+        self._buffer_new_arrival_events(source, before, (record.first, record.parcels))
         self._report_refusals(source, refused)
-        self._transmit_and_wake_waiters()
+        self._schedule_transmission_and_wake_waiters()
 
     def record_peer_incarnation(self, peer: str, incarnation: bytes) -> None:
         """A peer has shown who it is."""
@@ -376,7 +376,7 @@ class Node:
         """A broker keeps all packets for a peer up to this number."""
         if self._pipeline is not None:
             self._pipeline.note_stored_by_broker(peer, up_to)
-        self._room.wake_waiting_senders()
+        self._room.wake_senders_that_have_room()
 
     async def apply_durably(self, node_input: NodeInput) -> None:
         """Apply an input; with a journal, returns when it is on disk."""
@@ -387,59 +387,61 @@ class Node:
 
     def wake_senders(self) -> None:
         """There may be room for more to send."""
-        self._room.wake_waiting_senders()
+        self._room.wake_senders_that_have_room()
 
-    def _write_arrival_events(self, source: str, received_before: int, numbered: NumberedParcels) -> None:
+    def _buffer_new_arrival_events(
+        self, source: str, received_before: int, numbered_parcels: NumberedParcels
+    ) -> None:
         """Write down which messages have come; not for protocols that pass messages on."""
         if self._events is None or self.station.relays:
             return
-        first, parcels = numbered
+        first, parcels = numbered_parcels
         for number, (code, _, payload) in enumerate(parcels, first):
             if code == 0 and number > received_before:
                 message = int.from_bytes(payload[:NAME_BYTES], "big")
-                self._events.add_arrival(source, message)
+                self._events.buffer_arrival(source, message)
 
     def _report_refusals(self, source: str, reasons: list[str]) -> None:
         for reason in reasons:
             self._courier.report_refusal("packet", source, reason)
 
-    def _list_receivers(self, to: list[str] | None) -> list[str]:
+    def _list_receivers_not_excluded(self, to: list[str] | None) -> list[str]:
         channels = self.station.channels
         names = self.station.endpoint.group if to is None else to
         return [name for name in names if name not in channels or not channels[name].excluded]
 
-    def _process_applied_input(
-        self, node_input: NodeInput, applied: Applied, numbered: NumberedParcels | None
+    def _handle_effects_of_applied_input(
+        self, node_input: NodeInput, applied: Applied, numbered_parcels: NumberedParcels | None
     ) -> None:
         """Something durable was applied: count and write down what came of it."""
         if isinstance(node_input, ParcelsInput):
             reasons = [str(applied.error)] if applied.error else applied.refused
             self._report_refusals(node_input.source, reasons)
-            if numbered is not None:
-                self._write_arrival_events(node_input.source, applied.before, numbered)
+            if numbered_parcels is not None:
+                self._buffer_new_arrival_events(node_input.source, applied.before, numbered_parcels)
         elif isinstance(node_input, SendInput) and self._events is not None and applied.error is None:
-            self._events.add_send(applied.sent, self._list_receivers(node_input.to))
+            self._events.buffer_send_if_new(applied.sent, self._list_receivers_not_excluded(node_input.to))
         elif isinstance(node_input, Change) and applied.error is None:
             self._add_or_exclude_peer(node_input)
 
-    def _release_effects_of_durable_inputs(self) -> None:
+    def _flush_events_then_transmit_and_wake_waiters(self) -> None:
         """Events come first: a snapshot, which may go with the next commit, brings none of them back."""
-        self._flush_events()
-        self._transmit_and_wake_waiters()
+        self._flush_events_or_fail_node()
+        self._schedule_transmission_and_wake_waiters()
 
-    def _transmit_and_wake_waiters(self) -> None:
+    def _schedule_transmission_and_wake_waiters(self) -> None:
         """Let out what followed from inputs."""
         self._courier.schedule_transmission()
         if self.station.queue:
             self._wake_consumer()
-        self._room.wake_waiting_senders()
+        self._room.wake_senders_that_have_room()
 
     def flush_events_before_transmit(self) -> None:
         """Something is about to leave: what the events file has to say of it comes first."""
         self._sends_in_turn = 0
-        self._flush_events()
+        self._flush_events_or_fail_node()
 
-    def _flush_events(self) -> None:
+    def _flush_events_or_fail_node(self) -> None:
         """Write events down; a node that cannot do that ends, as one does that cannot write its journal."""
         if self._events is None:
             return
@@ -459,20 +461,20 @@ class Node:
         if self._consumer is not None and not self._consumer.done():
             self._consumer.set_result(None)
 
-    def _acknowledge_up_to(self, number: int) -> None:
+    def _acknowledge_up_to(self, delivery_number: int) -> None:
         if self._pipeline is None:
-            self.station.acknowledge_up_to(number)
+            self.station.acknowledge_deliveries_up_to(delivery_number)
         else:
-            self._pipeline.acknowledge_up_to(number)
+            self._pipeline.acknowledge_up_to(delivery_number)
         self._courier.schedule_transmission()
-        self._room.wake_waiting_senders()
+        self._room.wake_senders_that_have_room()
 
-    async def _acknowledge_durably(self, number: int) -> None:
+    async def _acknowledge_up_to_durably(self, delivery_number: int) -> None:
         if self._pipeline is None:
-            self._acknowledge_up_to(number)
+            self._acknowledge_up_to(delivery_number)
         else:
             self._courier.schedule_transmission()
-            await self._pipeline.acknowledge_durably(number)
+            await self._pipeline.acknowledge_up_to_durably(delivery_number)
 
     # -- the end -----------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ class NodePeer:
         self.granted = 0
         self.heard: float | None = None
         self.connections = 0
-        self.unread = 0
+        self.unread_broker_records = 0
 
     def begin_session(self, connection: Connection) -> None:
         """Say on a new connection what is here, and wait for the same."""
@@ -42,8 +42,8 @@ class NodePeer:
         self.connection = None
         self.started = False
 
-    def accept_record(self, record: PacketRecord) -> bool:
-        """Take the other side's word; returns whether there are packets in it that are new."""
+    def accept_record_and_tell_if_new_packets(self, record: PacketRecord) -> bool:
+        """Take what the other side acknowledges and allows; returns whether its packets are new."""
         if self.started:
             self.channel.apply_acknowledgement(record.low, record.allowed)
         else:
@@ -74,7 +74,7 @@ class NodePeer:
         if connection is None or connection.paused or not self.started:
             return
         while channel.may_transmit() and not connection.paused:
-            first, batch = channel.pop_batch_to_transmit(MOST_PACKETS, max_record_bytes)
+            first, batch = channel.take_first_number_and_batch_to_transmit(MOST_PACKETS, max_record_bytes)
             self._send_record(connection, first, batch)
 
     def send_acknowledgement(self) -> None:

@@ -178,10 +178,10 @@ class Pipeline:
         while len(self._group.entries) >= max_units:
             await self._wait_for_commit(self._current or self._group)
 
-    def acknowledge_up_to(self, number: int) -> CommitGroup:
+    def acknowledge_up_to(self, delivery_number: int) -> CommitGroup:
         """The application has dealt with deliveries up to this number; returns the group that will say so."""
-        self.station.acknowledge_up_to(number)
-        self._group.acknowledged = number
+        self.station.acknowledge_deliveries_up_to(delivery_number)
+        self._group.acknowledged = delivery_number
         self._schedule_commit()
         return self._group
 
@@ -192,9 +192,9 @@ class Pipeline:
         """
         self._group.landed[peer] = up_to
 
-    async def acknowledge_durably(self, number: int) -> None:
+    async def acknowledge_up_to_durably(self, delivery_number: int) -> None:
         """Acknowledge, and wait until that is durable."""
-        await self._wait_for_commit(self.acknowledge_up_to(number))
+        await self._wait_for_commit(self.acknowledge_up_to(delivery_number))
 
     async def query(self, statement: Statement) -> list[tuple[Any, ...]]:
         """Rows of the application's tables."""
@@ -230,7 +230,7 @@ class Pipeline:
         done = partial(self._finish_commit, group, snapshot is not None)
         units = group.list_units()
         has_more_than_inputs = snapshot is not None or any(unit.statements for unit in units)
-        call = self._thread.queue_call if has_more_than_inputs else self._thread.make_short_call
+        call = self._thread.queue_call if has_more_than_inputs else self._thread.make_or_queue_short_call
         call(done, self.journal.commit, units, snapshot)
 
     def _finish_commit(
@@ -243,7 +243,7 @@ class Pipeline:
             if error is not None:
                 raise error
             self.records = 1 if has_snapshot else self.records + 1
-            self._apply_group(group)
+            self._apply_group_and_take_due_snapshot(group)
         except AntecedeError as error:
             self._fail_node(error, group)
             return
@@ -256,7 +256,7 @@ class Pipeline:
         if self._has_group_to_commit():
             self._schedule_commit()
 
-    def _apply_group(self, group: CommitGroup) -> None:
+    def _apply_group_and_take_due_snapshot(self, group: CommitGroup) -> None:
         for entry in group.entries:
             if entry.unit.error is not None:
                 continue

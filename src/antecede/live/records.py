@@ -52,20 +52,20 @@ class Sealer:
         self.counter = 0
         self.seal_bytes = HASH_BYTES if key else CHECKSUM_BYTES
 
-    def make_frame(self, body: bytes) -> bytes:
+    def make_sealed_frame(self, body: bytes) -> bytes:
         """The frame of a record."""
         size = len(body) + self.seal_bytes
-        return size.to_bytes(LENGTH_BYTES, "big") + body + self._compute_seal(body)
+        return size.to_bytes(LENGTH_BYTES, "big") + body + self._compute_next_seal(body)
 
     def unseal_frame(self, content: bytes) -> bytes:
         """The record in a frame; raises InputError if it is not the one that is due."""
         at = max(len(content) - self.seal_bytes, 0)
         body, seal = content[:at], content[at:]
-        if not compare_digest(seal, self._compute_seal(body)):
+        if not compare_digest(seal, self._compute_next_seal(body)):
             raise InputError("the seal of a frame is wrong: altered, repeated, left out, or another key")
         return body
 
-    def _compute_seal(self, body: bytes) -> bytes:
+    def _compute_next_seal(self, body: bytes) -> bytes:
         self.counter += 1
         if not self.key:
             start = self.counter & 0xFFFFFFFF

@@ -35,7 +35,7 @@ class SendersRoom:
         if self._failure is not None:
             raise self._failure
 
-    def wake_waiting_senders(self) -> None:
+    def wake_senders_that_have_room(self) -> None:
         """Wake those for whom half a window is free, so that each has something to do when it wakes."""
         if not self._waiters:
             return
@@ -52,7 +52,7 @@ class SendersRoom:
     def fail_waiting_senders(self, error: AntecedeError) -> None:
         """Nobody will ever have room again."""
         self._failure = error
-        self.wake_waiting_senders()
+        self.wake_senders_that_have_room()
 
     def _has_fewer_waiting_messages(self, to: Any, limit: int) -> bool:
         """Whether less than that waits, wherever a message to these would have to wait."""

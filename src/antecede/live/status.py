@@ -48,7 +48,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     records: int
 
 
-def describe_node(station: Station, courier: Courier, now: float, records: int) -> Status:
+def describe_node(station: Station, courier: Courier, now: float, commits_since_snapshot: int) -> Status:
     """How a node is doing at this moment."""
     endpoint = station.endpoint
     return Status(
@@ -64,7 +64,7 @@ def describe_node(station: Station, courier: Courier, now: float, records: int) 
         root_gaps=endpoint.root_gaps(),
         peers={name: _describe_peer(peer, now) for name, peer in courier.peers.items()},
         refused=dict(courier.refusals.counts),
-        records=records,
+        records=commits_since_snapshot,
     )
 
 
@@ -78,6 +78,6 @@ def _describe_peer(peer: PeerSide, now: float) -> PeerStatus:
         unacknowledged=len(channel.flying),
         received=channel.received,
         untaken=channel.unsettled,
-        unread=peer.unread,
+        unread=peer.unread_broker_records,
         excluded=channel.excluded,
     )

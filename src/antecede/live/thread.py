@@ -54,30 +54,32 @@ class JournalThread(Executor):
         if self._ended:
             raise RuntimeError("the thread of this journal has ended")
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run_calls, name="antecede-journal", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run_queued_calls, name="antecede-journal", daemon=True
+            )
             self._thread.start()
         self._calls_under_way += 1
         self._calls.put((done, function, arguments))
 
-    def make_short_call(self, done: Done, function: Callable[..., Any], *arguments: Any) -> None:
+    def make_or_queue_short_call(self, done: Done, function: Callable[..., Any], *arguments: Any) -> None:
         """Have a function called that does not take long, and then `done` in the event loop.
 
         Both are called before this returns if nothing is under way in the thread and the last were quick.
         """
-        if self._ended or self._calls_under_way or not self._are_short_calls_quick():
-            self.queue_call(done, self._time_short_call, function, arguments)
+        if self._ended or self._calls_under_way or not self._were_last_short_calls_quick():
+            self.queue_call(done, self._call_and_note_duration, function, arguments)
             return
         result, error = None, None
         try:
-            result = self._time_short_call(function, arguments)
+            result = self._call_and_note_duration(function, arguments)
         except Exception as raised:
             error = raised
         done(result, error)
 
-    def _are_short_calls_quick(self) -> bool:
+    def _were_last_short_calls_quick(self) -> bool:
         return max(self._times_of_short_calls) < QUICK
 
-    def _time_short_call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def _call_and_note_duration(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         begin = perf_counter()
         result = function(*arguments)
         self._times_of_short_calls.append(perf_counter() - begin)
@@ -90,7 +92,7 @@ class JournalThread(Executor):
         if wait and self._thread is not None:
             self._thread.join()
 
-    def _run_calls(self) -> None:
+    def _run_queued_calls(self) -> None:
         while (call := self._calls.get()) is not None:
             done, function, arguments = call
             error: BaseException | None = None

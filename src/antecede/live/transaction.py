@@ -22,7 +22,7 @@ FORBIDDEN = (
 _FIRST_WORD = re.compile(r"(?:\s|;|--[^\n]*|/\*.*?\*/)*(\w*)", re.DOTALL)
 
 
-def make_statement(sql: str, parameters: Parameters) -> Statement:
+def check_and_make_statement(sql: str, parameters: Parameters) -> Statement:
     """A statement for the application's own tables, with its parameters as they are now."""
     first_word = _FIRST_WORD.match(sql)
     if first_word is None or first_word[1].lower() in FORBIDDEN or "antecede_" in sql.lower():
@@ -42,7 +42,7 @@ class Transaction:
 
     def execute(self, sql: str, parameters: Parameters = ()) -> None:
         """A statement for the application's own tables; it is run, and may fail, when the block ends."""
-        self.statements.append(make_statement(sql, parameters))
+        self.statements.append(check_and_make_statement(sql, parameters))
 
     def send(self, data: bytes, to: list[str] | None = None) -> None:
         """A message that is sent if the commit succeeds."""

@@ -11,7 +11,7 @@ from antecede.ordering.written_out import choose_written_out_type, write_out_vie
 def to_arrow_table(data: object) -> pa.Table:
     """Data of a caller as an Arrow table, without a copy where that is possible."""
     if isinstance(data, pa.Table):
-        return write_out_columns(data)
+        return convert_view_and_run_columns_to_plain(data)
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         raise CallerError(
             f"a table must be an Arrow table or offer itself as one (__arrow_c_stream__), and "
@@ -25,10 +25,10 @@ def to_arrow_table(data: object) -> pa.Table:
             f"the {type(data).__name__} cannot be read as an Arrow table ({why}): give that column a type of "
             "Arrow, or pass a pyarrow.Table"
         ) from None
-    return write_out_columns(table)
+    return convert_view_and_run_columns_to_plain(table)
 
 
-def write_out_columns(table: pa.Table) -> pa.Table:
+def convert_view_and_run_columns_to_plain(table: pa.Table) -> pa.Table:
     """The table with plain columns where it has views, as polars makes them, or runs.
 
     Arrow cannot take rows of some of these.

@@ -24,10 +24,10 @@ from antecede.auditing.summary import (
     SAMPLE,
     Summary,
     rank_findings_within_kind,
-    sample_findings,
     summarize_audit,
+    take_first_findings_of_each_kind,
 )
-from antecede.auditing.trace_ends import count_traces_by_state, find_log_end
+from antecede.auditing.trace_ends import count_traces_by_state, find_log_end_and_longest_trace
 from antecede.auditing.views import HELD_EVENTS
 from antecede.auditing.wording import REASONS
 from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, coerce_events
@@ -37,7 +37,7 @@ from antecede.events.kinds import NAME_KINDS, describe_unknown_words, list_unkno
 from antecede.local.arrow import to_arrow_table
 from antecede.local.windows import ROW, build_log_view
 from antecede.report.notebook import SHOWN_FINDINGS, render_verdict
-from antecede.tables import EVENTS, FINDINGS, OF_TRACE, pad_to_schema
+from antecede.tables import EVENTS, FINDINGS, OF_TRACE, fit_table_to_schema
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Audit:
         counted = len(self.totals) - self.totals["ordered_pairs"].null_count
         ranks = pa.array(rank_findings_within_kind(self.findings))
         ranked = self.findings.append_column("rank", ranks)
-        sampled = sample_findings(ranked, sample)
+        sampled = take_first_findings_of_each_kind(ranked, sample)
         traces, reasons = count_traces_by_state(self.totals), _count_missing_reasons(self.findings)
         return summarize_audit(len(self.totals), counted, sums, sampled, traces, reasons)
 
@@ -148,7 +148,7 @@ class _SeenEvents:
         ids = get_column(events, "event")
         short_ids = pc.replace_substring_regex(ids, f"(?s){OF_TRACE}.*", "")
         is_wanted = pc.or_(pc.is_in(ids, value_set=wanted), pc.is_in(short_ids, value_set=wanted))
-        few = pad_to_schema(events.filter(is_wanted), EVENTS).select([*SeenEvent._fields, "fields"])
+        few = fit_table_to_schema(events.filter(is_wanted), EVENTS).select([*SeenEvent._fields, "fields"])
         for row in few.to_pylist():
             fields = dict(row.pop("fields") or ())
             seen = SeenEvent(**row | {"execution": row["execution"] or ""})
@@ -167,7 +167,7 @@ def _make_seen_event_sort_key(seen: SeenEvent) -> tuple[Any, ...]:
 
 class _TraceEnds:
     def __init__(self, totals: pa.Table) -> None:
-        self.log_end = find_log_end(totals)
+        self.log_end = find_log_end_and_longest_trace(totals)
         traces = totals.filter(pc.is_valid(totals["spans"]))
         self.until = dict(zip(traces["execution"].to_pylist(), traces["until"].to_pylist(), strict=True))
 

@@ -7,8 +7,13 @@ import pyarrow.compute as pc
 
 from antecede.events.coercion import coerce_events
 from antecede.local.arrow import to_arrow_table
-from antecede.local.outcome import Outcome, check_one_table_per_row, sort_by_position, take_rows_with_answer
-from antecede.ordering.added_columns import name_added_columns
+from antecede.local.outcome import (
+    Outcome,
+    check_each_row_is_in_one_table,
+    sort_placed_rows_by_group_and_position,
+    take_rows_with_answer,
+)
+from antecede.ordering.added_columns import choose_names_of_added_columns
 from antecede.ordering.events import order_event_partition
 
 _GAPS = pa.schema(
@@ -36,11 +41,13 @@ def order_events(events: object) -> Outcome:
         ordered = antecede.order_events(logs.events).ordered
     """
     table = to_arrow_table(events)
-    names = name_added_columns(table.column_names, ("position", "ghosts", "missing", "since", "reason"))
+    names = choose_names_of_added_columns(
+        table.column_names, ("position", "ghosts", "missing", "since", "reason")
+    )
     causes = coerce_events(table)
     answers = order_event_partition(causes)
-    check_one_table_per_row(answers)
-    rows = pa.array(sort_by_position(answers, causes["execution"]))
+    check_each_row_is_in_one_table(answers)
+    rows = pa.array(sort_placed_rows_by_group_and_position(answers, causes["execution"]))
     placed = answers.take(rows)
     ghosts = placed.field("ghosts")
     ordered = table.take(rows)

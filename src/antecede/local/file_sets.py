@@ -62,13 +62,13 @@ class FileSet(NamedTuple):
     """What was decided; None if there is one file, which decides for itself."""
 
 
-def collect_file_facts(number: int, tables: FileTables, is_alone: bool) -> FileFacts:
+def collect_file_facts(file_number: int, tables: FileTables, is_alone: bool) -> FileFacts:
     """The facts of a file that has this number among all, or is alone."""
     events, format = tables.events, tables.file.format
     if tables.is_native:
         return make_empty_facts(tables.file)
     links = list_trace_links(events) if format in WITH_LINKS else TRACE_LINKS.empty_table()
-    spans = SPANS.empty_table() if is_alone else measure_process_spans(events, format, number)
+    spans = SPANS.empty_table() if is_alone else measure_process_spans(events, format, file_number)
     return FileFacts(tables.file, spans, links, events["execution"].unique())
 
 
@@ -99,13 +99,15 @@ def _list_gathered_executions(facts: list[FileFacts], gathering: Gathering) -> p
     return apply_gathering(named, only_names)["execution"].unique()
 
 
-def apply_decisions(tables: dict[int, FileTables], decisions: Decisions) -> pa.Table:
+def apply_decisions_to_events(tables_by_number: dict[int, FileTables], decisions: Decisions) -> pa.Table:
     """The events of these files, given with their numbers; a column `number` tells the file of each.
 
     Files that must be read together (a FileSet) are all there, or none of them.
     """
-    numbered = {number: _append_file_number(table.events, number) for number, table in tables.items()}
-    plain = [events for number, events in numbered.items() if not tables[number].is_native]
+    numbered = {
+        number: _append_file_number(table.events, number) for number, table in tables_by_number.items()
+    }
+    plain = [events for number, events in numbered.items() if not tables_by_number[number].is_native]
     if not plain:
         return pa.concat_tables(numbered.values())
     events = pa.concat_tables(plain)
@@ -115,10 +117,10 @@ def apply_decisions(tables: dict[int, FileTables], decisions: Decisions) -> pa.T
     if len(joined):
         events = move_events_into_joined_traces(events, joined)
     for format in RULES:
-        mine = [number for number, table in tables.items() if table.file.format == format]
+        mine = [number for number, table in tables_by_number.items() if table.file.format == format]
         if len(mine) > 1:
             events = _link_events_of_files(events, format, mine)
-    native = [events for number, events in numbered.items() if tables[number].is_native]
+    native = [events for number, events in numbered.items() if tables_by_number[number].is_native]
     if not native:
         return events
     events = pa.concat_tables([events, *native])
@@ -126,12 +128,12 @@ def apply_decisions(tables: dict[int, FileTables], decisions: Decisions) -> pa.T
     return events.take(pa.array(in_order))
 
 
-def _append_file_number(events: pa.Table, number: int) -> pa.Table:
-    return events.append_column("number", pa.array(np.full(len(events), number)))
+def _append_file_number(events: pa.Table, file_number: int) -> pa.Table:
+    return events.append_column("number", pa.array(np.full(len(events), file_number)))
 
 
-def _link_events_of_files(events: pa.Table, format: str, numbers: list[int]) -> pa.Table:
-    is_settled = pc.is_in(events["number"], pa.array(numbers)).to_numpy()
+def _link_events_of_files(events: pa.Table, format: str, file_numbers: list[int]) -> pa.Table:
+    is_settled = pc.is_in(events["number"], pa.array(file_numbers)).to_numpy()
     mine = events.filter(pa.array(is_settled))
     settled = link_events_across_files(mine.select(EVENTS.names), format).append_column(
         "number", mine["number"]
@@ -146,8 +148,8 @@ def _group_dependent_files(facts: list[FileFacts], decisions: Decisions) -> list
     """The numbers of all files, those together whose events are needed to place or to link each other's."""
     group_of = list(range(len(facts)))
 
-    def merge_groups_of_files(numbers: Iterable[int]) -> None:
-        groups = {group_of[number] for number in numbers}
+    def merge_groups_of_files(file_numbers: Iterable[int]) -> None:
+        groups = {group_of[number] for number in file_numbers}
         for number, group in enumerate(group_of):
             if group in groups:
                 group_of[number] = min(groups)
@@ -182,14 +184,16 @@ def plan_file_sets(names: list[str], format: str | None, settings: Settings) -> 
     ]
 
 
-def _read_file_facts(number: int, name: str, format: str | None, settings: Settings) -> FileFacts:
+def _read_file_facts(file_number: int, name: str, format: str | None, settings: Settings) -> FileFacts:
     rows = count_native_rows(name, format, settings)
     if rows:
         return make_empty_facts(FileRead(name, "parquet", rows, 0))
-    return collect_file_facts(number, read_file(name, name, format, settings), is_alone=False)
+    return collect_file_facts(file_number, read_file(name, name, format, settings), is_alone=False)
 
 
-def read_file_set(file_set: FileSet, format: str | None, settings: Settings) -> tuple[pa.Table, pa.Table]:
+def read_events_and_quarantine(
+    file_set: FileSet, format: str | None, settings: Settings
+) -> tuple[pa.Table, pa.Table]:
     """The events of a set of files, and the records that could not be read."""
     tables = {
         number: read_file(name, path, format, settings) for number, (name, path) in file_set.files.items()
@@ -200,5 +204,5 @@ def read_file_set(file_set: FileSet, format: str | None, settings: Settings) -> 
         decisions = decide_executions_and_traces(
             [collect_file_facts(number, table, is_alone=True) for number, table in tables.items()]
         )
-    events = apply_decisions(tables, decisions).select(EVENTS.names)
+    events = apply_decisions_to_events(tables, decisions).select(EVENTS.names)
     return events, collect_quarantine(list(tables.values()))

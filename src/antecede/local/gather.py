@@ -23,7 +23,7 @@ def apply_gathering(events: pa.Table, gathering: Gathering) -> pa.Table:
     shifts, new_names = gathering.index_shifts, gathering.new_names
     name_of_event = _find_decision_rows(events, new_names, ["number", "execution"])
     if len(shifts):
-        events = _shift_indexes(events, shifts)
+        events = _shift_indexes_and_event_ids(events, shifts)
     if len(new_names):
         events = _prefix_executions(events, new_names["new_name"].take(_to_nullable_indices(name_of_event)))
     return events
@@ -58,7 +58,7 @@ def _to_nullable_indices(rows: Ints) -> pa.Array:
     return pa.array(rows, mask=rows < 0)
 
 
-def _shift_indexes(events: pa.Table, shifts: pa.Table) -> pa.Table:
+def _shift_indexes_and_event_ids(events: pa.Table, shifts: pa.Table) -> pa.Table:
     """New positions, and new ids for events whose ids were made from positions."""
     shift_of_event = _find_decision_rows(events, shifts, ["number", "execution", "process"])
     shift_of_event[pc.is_null(events["index"]).to_numpy()] = -1  # no position before, none afterwards

@@ -16,11 +16,15 @@ from antecede.formats.logs import (
     describe_file_counts,
     describe_unknown_kinds,
     join_notes,
-    make_checked_counts,
+    require_matching_counts,
 )
 from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, normalize_paths
-from antecede.local.file_sets import apply_decisions, collect_file_facts, decide_executions_and_traces
+from antecede.local.file_sets import (
+    apply_decisions_to_events,
+    collect_file_facts,
+    decide_executions_and_traces,
+)
 from antecede.local.files import collect_quarantine, read_file
 from antecede.report.notebook import preview_files, render_heading_with_previews
 from antecede.tables import EVENTS
@@ -50,7 +54,7 @@ class Logs:
 
     def counts(self) -> dict[str, int]:
         """How many files, events and quarantined records there are; an error if that is not what was read."""
-        return make_checked_counts(self.files, len(self.events), len(self.quarantine))
+        return require_matching_counts(self.files, len(self.events), len(self.quarantine))
 
     def _repr_html_(self) -> str:
         """For notebooks: how each file was read."""
@@ -79,7 +83,7 @@ def read_logs(
     decisions = decide_executions_and_traces(
         [collect_file_facts(number, table, is_alone) for number, table in enumerate(tables)]
     )
-    events = apply_decisions(dict(enumerate(tables)), decisions)
+    events = apply_decisions_to_events(dict(enumerate(tables)), decisions)
     across_note = _describe_ambiguous_causes(events, files)
     note = join_notes([decisions.gathering.note, across_note, describe_unknown_kinds(files)])
     return Logs(events.select(EVENTS.names), collect_quarantine(tables), files, note)

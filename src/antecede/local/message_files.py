@@ -21,12 +21,12 @@ from antecede.formats.text_lines import (
     set_first_line_numbers,
     split_file_into_ranges,
 )
-from antecede.local.arrow import write_out_columns
-from antecede.ordering.added_columns import name_added_columns
+from antecede.local.arrow import convert_view_and_run_columns_to_plain
+from antecede.ordering.added_columns import choose_names_of_added_columns
 from antecede.ordering.change_tables import (
     FROM_LINES,
     MARKS,
-    describe_commit_order,
+    describe_commit_order_if_in_several_files,
     list_transaction_marks,
     order_commits,
     parse_change_lines,
@@ -37,7 +37,7 @@ from antecede.ordering.text_tables import (
     PLACE_TYPES,
     RAW,
     REASON,
-    make_text_question,
+    make_text_question_and_read_csv_header,
     parse_lines,
     plan_text_table,
     summarize_lines,
@@ -64,7 +64,7 @@ class LocalMessageFiles(NamedTuple):
     @property
     def names(self) -> dict[str, str]:
         """What the columns that are added to quarantine are called, by what they should be called."""
-        return name_added_columns(self.rows.column_names, _ADDED)
+        return choose_names_of_added_columns(self.rows.column_names, _ADDED)
 
     @property
     def row_origins(self) -> pa.Table:
@@ -87,12 +87,17 @@ class LocalMessageFiles(NamedTuple):
 
 
 def read_message_files(paths: list[str], kind: str | None, **options: Any) -> LocalMessageFiles:
-    """The table in these files, all of one kind. The options are those of `make_text_question`."""
+    """The table in these files, all of one kind.
+
+    The options are those of `make_text_question_and_read_csv_header`.
+    """
     files = list_files(paths)
     kind = find_table_kind(files, kind)
     if kind == "parquet":
         return _read_parquet_files(files)
-    return _read_change_files(files) if kind == "debezium" else _read_text_files(kind, files, options)
+    if kind == "debezium":
+        return _read_debezium_files(files)
+    return _read_text_files(kind, files, options)
 
 
 def _read_parquet_files(files: list[str]) -> LocalMessageFiles:
@@ -105,7 +110,7 @@ def _read_parquet_files(files: list[str]) -> LocalMessageFiles:
         except PARQUET_ERRORS as error:
             unreadable.append((number, None, None, describe_parquet_fault(error)))
             continue
-        tables.append(write_out_columns(table))
+        tables.append(convert_view_and_run_columns_to_plain(table))
         numbers.append(number)
     if not tables:
         raise InputError(f"{files[unreadable[0][0]]}: {unreadable[0][3]}")
@@ -121,13 +126,13 @@ def _read_parquet_files(files: list[str]) -> LocalMessageFiles:
     return LocalMessageFiles(rows, places, refused, "parquet", files)
 
 
-def _read_change_files(files: list[str]) -> LocalMessageFiles:
+def _read_debezium_files(files: list[str]) -> LocalMessageFiles:
     """Changes of a database: one look for the order of commits, and one for the rows."""
     ranges = _split_files_into_ranges(files)
     marks = pa.Table.from_batches(list_transaction_marks(_read_all_lines(ranges)), MARKS)
     rows = parse_change_lines(_read_all_lines(ranges), order_commits(marks))
     log = _split_unreadable_rows(pa.Table.from_batches(rows, FROM_LINES), "debezium", files)
-    return log._replace(notes=describe_commit_order(marks, files))
+    return log._replace(notes=describe_commit_order_if_in_several_files(marks, files))
 
 
 def _split_files_into_ranges(files: list[str]) -> list[LineRange]:
@@ -138,7 +143,7 @@ def _split_files_into_ranges(files: list[str]) -> list[LineRange]:
 
 def _read_text_files(kind: str, files: list[str], options: dict[str, Any]) -> LocalMessageFiles:
     ranges = _split_files_into_ranges(files)
-    question = make_text_question(kind, files, ranges, **options)
+    question = make_text_question_and_read_csv_header(kind, files, ranges, **options)
     summary = summarize_lines(_read_all_lines(ranges), question)
     plan = plan_text_table(question, summary)
     return _split_unreadable_rows(

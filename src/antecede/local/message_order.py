@@ -11,19 +11,19 @@ from antecede.local.arrow import to_arrow_table
 from antecede.local.outcome import (
     Outcome,
     add_columns,
-    check_one_table_per_row,
-    sort_by_position,
+    check_each_row_is_in_one_table,
+    sort_placed_rows_by_group_and_position,
     take_rows_with_answer,
 )
-from antecede.ordering.added_columns import name_added_columns
-from antecede.ordering.kernel_table import get_group_names, make_kernel_table
+from antecede.ordering.added_columns import choose_names_of_added_columns
+from antecede.ordering.kernel_table import make_group_name_column, make_kernel_table
 from antecede.ordering.message_plan import (
     ADDED,
     MessageOptions,
     MessagePlan,
     TableColumns,
     add_packet_protocol_to_plan,
-    list_members,
+    check_and_list_member_names,
     make_names_not_places_error,
     plan_messages,
 )
@@ -86,23 +86,33 @@ def order(
         ordered, held, quarantine = antecede.order(messages, group="room", stamp="clock")
     """
     options = MessageOptions(
-        group, sender, stamp, form, receiver, number, keys, id, arrival, time, list_members(members)
+        group,
+        sender,
+        stamp,
+        form,
+        receiver,
+        number,
+        keys,
+        id,
+        arrival,
+        time,
+        check_and_list_member_names(members),
     )
     return order_messages(to_arrow_table(messages), options)
 
 
 def order_messages(table: pa.Table, options: MessageOptions, places: pa.Table | None = None) -> Outcome:
     """The same, with the options in one piece; `places` tells where each row was read, for quarantine."""
-    names = name_added_columns(table.column_names, ADDED)
+    names = choose_names_of_added_columns(table.column_names, ADDED)
     columns = TableColumns(table.column_names, lambda name: to_plain_types(table[name]).type)
     plan = plan_messages(columns, options)
     names = plan.reuse_arrival_column_name(names)
     if plan.stamps.form == "packets":
         plan = _add_packet_protocol_from_table(table, plan)
     for column in plan.places:
-        _refuse_names_as_places(table[column], column)
+        _check_column_holds_places(table[column], column)
     answers = _compute_row_answers(table, plan)
-    check_one_table_per_row(answers)
+    check_each_row_is_in_one_table(answers)
     return _split_into_outcome(table, answers, plan, names, places)
 
 
@@ -115,13 +125,13 @@ def _add_packet_protocol_from_table(table: pa.Table, plan: MessagePlan) -> Messa
     return add_packet_protocol_to_plan(plan, set(protocols.to_pylist()), members)
 
 
-def _refuse_names_as_places(column: pa.ChunkedArray, name: str) -> None:
-    """Refuse names, which are no places."""
+def _check_column_holds_places(column: pa.ChunkedArray, column_name: str) -> None:
+    """Refuse names of processes where their places in the stamps are expected."""
     text = pc.utf8_trim_whitespace(to_text_column(column)).drop_null()
     is_place = pc.match_substring_regex(text, PLACE)
     if not len(text) or not pc.all(is_place).as_py():
         names = text.filter(pc.invert(is_place))
-        raise make_names_not_places_error(name, pc.min(names).as_py())
+        raise make_names_not_places_error(column_name, pc.min(names).as_py())
 
 
 def _compute_row_answers(table: pa.Table, plan: MessagePlan) -> pa.StructArray:
@@ -131,7 +141,7 @@ def _compute_row_answers(table: pa.Table, plan: MessagePlan) -> pa.StructArray:
     kernel_table = make_kernel_table(table, plan)
     if plan.shares_entries:
         kernel_table = _add_own_broadcasts(kernel_table)
-    answers = plan.run_kernel(kernel_table)
+    answers = plan.order_rows_of_groups(kernel_table)
     return answers.slice(0, len(table))
 
 
@@ -162,8 +172,8 @@ def _split_into_outcome(
     arrival = answers.field("arrival")
     if plan.arrival is not None:
         arrival = table[plan.arrival]
-    groups = get_group_names(table, plan)
-    rows = pa.array(sort_by_position(answers, groups))
+    groups = make_group_name_column(table, plan)
+    rows = pa.array(sort_placed_rows_by_group_and_position(answers, groups))
     added = {names["position"]: answers.field("position").take(rows)}
     if plan.arrival != "arrival":
         added[names["arrival"]] = arrival.take(rows)
@@ -182,8 +192,8 @@ def _split_into_outcome(
     named_groups = nobody if plan.group is None else groups
     receivers = (
         nobody
-        if plan.receiver_column_if_separate is None
-        else to_text_column(table[plan.receiver_column_if_separate])
+        if plan.receiver_column_if_it_splits_groups is None
+        else to_text_column(table[plan.receiver_column_if_it_splits_groups])
     )
     gaps = _list_root_gaps(answers.field("gaps"), named_groups, receivers)
     notes = answers.field("note").drop_null().unique()

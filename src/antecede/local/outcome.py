@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints
-from antecede.ordering.accounting import describe_counts, refuse_misplaced_rows
+from antecede.ordering.accounting import describe_row_counts_as_sum, refuse_misplaced_rows
 from antecede.report.notebook import SHOWN_ROWS, Preview, render_heading_with_previews
 
 ANSWER_FIELDS = ("position", "missing", "reason")
@@ -60,21 +60,22 @@ class Outcome:
             for name, table in tables.items()
             if len(table)
         ]
-        return render_heading_with_previews(describe_counts(self.counts()), *previews)
+        return render_heading_with_previews(describe_row_counts_as_sum(self.counts()), *previews)
 
 
-def check_one_table_per_row(answers: pa.StructArray) -> None:
+def check_each_row_is_in_one_table(answers: pa.StructArray) -> None:
     """See that every row goes into exactly one table."""
     tables = sum(answers.field(name).is_valid().to_numpy(zero_copy_only=False) for name in ANSWER_FIELDS)
     refuse_misplaced_rows(len(answers), int(np.count_nonzero(tables != 1)))
 
 
-def sort_by_position(answers: pa.StructArray, group: pa.ChunkedArray) -> Ints:
+def sort_placed_rows_by_group_and_position(answers: pa.StructArray, group: pa.ChunkedArray) -> Ints:
     """The rows that have a position: group by group as these first appear, each by position."""
     position = answers.field("position")
     rows = np.flatnonzero(position.is_valid())
     groups = group.dictionary_encode().chunks
-    codes = np.concatenate([*(to_integers(chunk.indices, -1) for chunk in groups), np.empty(0, np.int64)])
+    codes_of_chunks = [to_integers(chunk.indices, -1) for chunk in groups]
+    codes = np.concatenate([*codes_of_chunks, np.empty(0, np.int64)])  # there may be no chunk
     places = to_integers(position, -1)
     return rows[np.lexsort((places[rows], codes[rows]))]
 

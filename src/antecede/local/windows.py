@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from antecede.auditing.sentences import KINDS
 from antecede.auditing.summary import Summary
 from antecede.auditing.views import build_view
-from antecede.auditing.windows import IDENTITY, EventName, choose_windows
+from antecede.auditing.windows import IDENTITY, EventName, build_windows_around_findings
 from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES
 from antecede.events.columns import Bools, EncodedNames, encode_names_by_rank, get_column, to_integers
 from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints
-from antecede.tables import EVENTS, MARKS, LogView, Window, pad_to_schema
+from antecede.tables import EVENTS, MARKS, LogView, Window, fit_table_to_schema
 
 Row = dict[str, Any]
 
@@ -48,41 +48,41 @@ class AuditedEvents(Protocol):
 
 def pick_windows(audit: AuditedEvents, summary: Summary) -> list[Window]:
     """What is to be drawn of audited events."""
-    return choose_windows(_LocalSource(audit), summary)
+    return build_windows_around_findings(_LocalViewSource(audit), summary)
 
 
 def build_log_view(audit: AuditedEvents, summary: Summary) -> LogView:
     """What a page holds of audited events."""
-    return build_view(_LocalSource(audit), summary)
+    return build_view(_LocalViewSource(audit), summary)
 
 
-class _LocalSource:
+class _LocalViewSource:
     """A `ViewSource` of Arrow tables; names are looked up as codes."""
 
     def __init__(self, audit: AuditedEvents) -> None:
         self.audit = audit
-        self.events = pad_to_schema(audit._events, EVENTS)
+        self.events = fit_table_to_schema(audit._events, EVENTS)
         self.findings = audit.findings
         self.totals = audit.totals
 
     @cached_property
-    def _execution(self) -> EncodedNames:
+    def _encoded_executions(self) -> EncodedNames:
         return encode_names_by_rank([get_column(self.events, "execution")])
 
     @cached_property
-    def _process(self) -> EncodedNames:
+    def _encoded_processes(self) -> EncodedNames:
         return encode_names_by_rank([get_column(self.events, "process")])
 
     @cached_property
-    def _file(self) -> EncodedNames:
+    def _encoded_files(self) -> EncodedNames:
         return encode_names_by_rank([get_column(self.events, "file")])
 
     @cached_property
-    def _index(self) -> Ints:
+    def _indexes_or_unknown(self) -> Ints:
         return to_integers(get_column(self.events, "index"), _UNKNOWN)
 
     @cached_property
-    def _line(self) -> Ints:
+    def _lines_or_unknown(self) -> Ints:
         return to_integers(get_column(self.events, "line"), _UNKNOWN)
 
     def list_execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
@@ -121,38 +121,38 @@ class _LocalSource:
 
     def _list_rows_with_distances(self, span: Row) -> list[tuple[int, int]]:
         """The rows inside a span, and how far each is from its place."""
-        inside = _find_rows_named(self._execution, span["execution"])
-        by_index = _measure_distances(self._index, span.get("at"))
-        by_line = _measure_distances(self._line, span.get("line"))
+        inside = _find_rows_named(self._encoded_executions, span["execution"])
+        by_index = _measure_distances(self._indexes_or_unknown, span.get("at"))
+        by_line = _measure_distances(self._lines_or_unknown, span.get("line"))
         if span.get("radius") is not None:
             inside &= self._find_nearby_rows(span, by_index, by_line)
         rows = np.flatnonzero(inside)
         distance = np.where(by_index[rows] < 0, by_line[rows], by_index[rows])
         return list(zip(rows.tolist(), np.maximum(distance, 0).tolist(), strict=True))
 
-    def _find_nearby_rows(self, span: Row, by_index: Ints, by_line: Ints) -> Bools:
+    def _find_nearby_rows(self, span: Row, index_distances: Ints, line_distances: Ints) -> Bools:
         """Which rows are near by their index in the process of the span; or else, having none, by line."""
-        near_by_index = (by_index >= 0) & (by_index <= span["radius"])
+        near_by_index = (index_distances >= 0) & (index_distances <= span["radius"])
         if span.get("process") is not None:
-            near_by_index &= _find_rows_named(self._process, span["process"])
+            near_by_index &= _find_rows_named(self._encoded_processes, span["process"])
         else:
-            near_by_index &= self._process.codes[0] >= 0
-        near_by_line = (by_line >= 0) & (by_line <= span["radius"])
-        near_by_line &= self._index == _UNKNOWN
+            near_by_index &= self._encoded_processes.codes[0] >= 0
+        near_by_line = (line_distances >= 0) & (line_distances <= span["radius"])
+        near_by_line &= self._indexes_or_unknown == _UNKNOWN
         if span.get("file") is not None:
-            near_by_line &= _find_rows_named(self._file, span["file"])
+            near_by_line &= _find_rows_named(self._encoded_files, span["file"])
         return np.asarray(near_by_index | near_by_line)
 
-    def _take_nearest_events(self, distances: dict[int, int], most: int) -> pa.Table:
+    def _take_nearest_events(self, distance_of_row: dict[int, int], most: int) -> pa.Table:
         """The nearest of these rows, given the distance of each."""
-        if not distances:
+        if not distance_of_row:
             return EVENTS.empty_table()
-        rows = sorted(distances)
+        rows = sorted(distance_of_row)
         names = self.events.select(IDENTITY).take(pa.array(rows)).to_pylist()
         nearest: dict[tuple[Any, ...], tuple[int, int]] = {}
         for row, values in zip(rows, names, strict=True):
             identity = tuple((value is not None, value) for value in values.values())  # null comes first
-            candidate = (distances[row], row)
+            candidate = (distance_of_row[row], row)
             nearest[identity] = min(candidate, nearest.get(identity, candidate))
         ranked = sorted((distance, identity, row) for identity, (distance, row) in nearest.items())
         taken = [row for _, _, row in ranked[:most]]

@@ -5,18 +5,20 @@ from collections.abc import Collection, Iterable
 from antecede.core.errors import CallerError
 
 
-def name_added_columns(
-    columns: Iterable[str], names: Iterable[str], *, exact: bool = False
+def choose_names_of_added_columns(
+    existing_columns: Iterable[str], added_columns: Iterable[str], *, exact: bool = False
 ) -> dict[str, str]:
     """A name for each column of ours: as it should be, or with `antecede_` in front where it is taken.
 
     Names that differ only in upper and lower case are the same, as in SQL, unless they are compared exactly.
     """
-    taken = normalize_column_names(columns, exact=exact)
-    return {name: _find_free_name(name, taken) for name in names}
+    taken = normalize_column_names_and_refuse_equal_ones(existing_columns, exact=exact)
+    return {name: _find_free_name(name, taken) for name in added_columns}
 
 
-def normalize_column_names(columns: Iterable[str], *, exact: bool = False) -> Collection[str]:
+def normalize_column_names_and_refuse_equal_ones(
+    columns: Iterable[str], *, exact: bool = False
+) -> Collection[str]:
     """The names as they are compared; refuses two that are the same."""
     known: dict[str, str] = {}
     for column in columns:

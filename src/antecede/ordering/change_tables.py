@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from antecede.formats.debezium import CHANGES, Change, Commits, TransactionMark, make_change_row, read_change
 from antecede.formats.rows import Refused
-from antecede.ordering.kafka_records import KAFKA_COLUMNS, make_kafka_column
+from antecede.ordering.kafka_records import KAFKA_COLUMNS, convert_kafka_column
 from antecede.ordering.strict_json import RepeatedKeyError, decode_json
 from antecede.ordering.text_tables import FILE, LINE, PLACE_TYPES, RAW, REASON
 
@@ -34,7 +34,7 @@ def list_transaction_marks(lines: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
     for batch in lines:
         rows = []
         for file, line, text, _ in _iterate_nonblank_lines(batch):
-            change = _parse_change_text(text)
+            change = _parse_change_or_give_reason(text)
             if isinstance(change, Change) and change.kind in ("begin", "end"):
                 place = {FILE: file, LINE: line}
                 rows.append({**place, "kind": change.kind, "transaction": change.transaction})
@@ -48,7 +48,7 @@ def order_commits(marks: pa.Table) -> Commits:
     return Commits().add_transactions(map(TransactionMark, kinds, transactions), most_remembered=None)
 
 
-def describe_commit_order(marks: pa.Table, files: list[str]) -> tuple[str, ...]:
+def describe_commit_order_if_in_several_files(marks: pa.Table, files: list[str]) -> tuple[str, ...]:
     """A sentence if the order of commits is believed to be that of files."""
     numbers = sorted(marks[FILE].unique().to_pylist())
     if len(numbers) < 2:
@@ -95,19 +95,19 @@ def parse_change_records(records: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
             rows.append(found.row)
             reasons.append(found.reason)
         changes = pa.RecordBatch.from_pylist(rows, CHANGES)
-        own = [make_kafka_column(batch, name) for name in KAFKA_COLUMNS]
+        own = [convert_kafka_column(batch, name) for name in KAFKA_COLUMNS]
         columns = [*changes.columns, *own, pa.array(reasons, pa.string())]
         yield pa.RecordBatch.from_arrays(columns, schema=FROM_RECORDS)
 
 
 def _read_change_row(text: bytes | None, fallback_id: str, place: int, commits: Commits) -> _Read:
-    change = _parse_change_text(text)
+    change = _parse_change_or_give_reason(text)
     if isinstance(change, str):
         return _Read({}, change)
     return _Read(make_change_row(change, fallback_id, place, commits), None)
 
 
-def _parse_change_text(text: bytes | None) -> Change | str:
+def _parse_change_or_give_reason(text: bytes | None) -> Change | str:
     """What a record says, or the reason why it says nothing."""
     try:
         return read_change(None if text is None else decode_json(text.decode()))

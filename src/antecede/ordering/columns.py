@@ -55,17 +55,17 @@ class CountLists(NamedTuple):
     names: pa.ChunkedArray | None
 
     @property
-    def rows(self) -> Ints:
+    def row_of_count(self) -> Ints:
         """The row of each count."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
-def read_counts(column: pa.ChunkedArray, faults: Faults, what: str) -> CountLists:
+def read_count_lists(column: pa.ChunkedArray, faults: Faults, name_in_faults: str) -> CountLists:
     """A column of lists of counts, of maps from names to counts, or of lists of (name, count).
 
     The counts may be written to. Those that are null, negative or too large are 0 here, and faults.
     """
-    faults.add(_find_nulls(column), f"{what} is null")
+    faults.add(_mark_nulls(column), f"{name_in_faults} is null")
     chunks = [flatten_lists(chunk) for chunk in column.chunks]
     lengths = [np.diff(chunk.starts) for chunk in chunks]
     starts = compute_starts(np.concatenate([*lengths, []]))
@@ -74,13 +74,13 @@ def read_counts(column: pa.ChunkedArray, faults: Faults, what: str) -> CountList
     if not is_map and pa.types.is_struct(column.type.value_type):
         parts = [items[0].flatten()[:2] for items in parts]
     elif not is_map:
-        return _join_and_check_counts(starts, [items[0] for items in parts], None, faults, what)
+        return _join_and_check_counts(starts, [items[0] for items in parts], None, faults, name_in_faults)
     names = pa.chunked_array([items[0] for items in parts], None if parts else pa.string())
-    return _join_and_check_counts(starts, [items[1] for items in parts], names, faults, what)
+    return _join_and_check_counts(starts, [items[1] for items in parts], names, faults, name_in_faults)
 
 
 def _join_and_check_counts(
-    starts: Ints, parts: list[pa.Array], names: pa.ChunkedArray | None, faults: Faults, what: str
+    starts: Ints, parts: list[pa.Array], names: pa.ChunkedArray | None, faults: Faults, name_in_faults: str
 ) -> CountLists:
     """The counts in one array; 0 for those that cannot be, and their rows are faults."""
     counts = [_to_numpy_counts(part) for part in parts]
@@ -97,7 +97,7 @@ def _join_and_check_counts(
         (together > LARGEST, "a count above 2^62 - 1"),
     ):
         rows = np.searchsorted(starts, np.flatnonzero(is_wrong), side="right") - 1
-        faults.add(np.unique(rows), f"{what} has {fault}")
+        faults.add(np.unique(rows), f"{name_in_faults} has {fault}")
         together[is_wrong] = 0
     kind = choose_unsigned_type(int(together.max(initial=0)))
     return CountLists(starts, together.astype(kind), names)
@@ -109,13 +109,13 @@ def _to_numpy_counts(part: pa.Array) -> Counts:
     return counts
 
 
-def _find_nulls(column: pa.ChunkedArray) -> Mask:
+def _mark_nulls(column: pa.ChunkedArray) -> Mask:
     if not column.null_count:
         return np.zeros(len(column), dtype=bool)
     return np.asarray(column.is_null().to_numpy(), dtype=bool)
 
 
-def read_name_lists(column: pa.ChunkedArray) -> tuple[Ints, pa.ChunkedArray]:
+def read_list_starts_and_names(column: pa.ChunkedArray) -> tuple[Ints, pa.ChunkedArray]:
     """A column of lists of names: where the names of each row start, and all names; null is an empty list."""
     chunks = [flatten_lists(chunk) for chunk in column.chunks]
     lengths = np.concatenate([*(np.diff(chunk.starts) for chunk in chunks), []])
@@ -143,9 +143,9 @@ def encode_names(*columns: pa.ChunkedArray) -> tuple[pa.Array, list[Ints]]:
     return encoded.names, codes
 
 
-def encode_groups(column: pa.ChunkedArray, faults: Faults) -> tuple[Ints, int]:
+def encode_and_count_groups(column: pa.ChunkedArray, faults: Faults) -> tuple[Ints, int]:
     """A code for each group, in no order, and how many there are; no group at all is a fault."""
-    faults.add(_find_nulls(column), "there is no group: the column that names it is null")
+    faults.add(_mark_nulls(column), "there is no group: the column that names it is null")
     chunks = column.dictionary_encode().chunks
     codes = np.concatenate([to_integers(chunk.indices, 0) for chunk in chunks])
     return codes, max((len(chunk.dictionary) for chunk in chunks), default=0) + 1

@@ -43,18 +43,18 @@ def _hash_batch(batch: pa.RecordBatch) -> Hashes:
     zeros = pa.array(np.zeros(len(batch), np.int32))
     _mix_values_into_hashes(hashes, each_row, zeros)  # so that a row without columns has a hash, too
     for field, column in zip(batch.schema, batch.columns, strict=True):
-        if _is_plain_map(column.type):
+        if _is_map_without_inner_maps(column.type):
             flat = flatten_lists(column)
             for items in flat.items:  # all keys, then all values
                 _mix_values_into_hashes(hashes, flat.starts, items)
         elif _has_map(column.type) and not _has_nanoseconds(column.type):
-            _mix_values_into_hashes(hashes, each_row, _encode_json_column(field.name, column))
+            _mix_values_into_hashes(hashes, each_row, _encode_column_as_json_texts(field.name, column))
         else:
             _mix_values_into_hashes(hashes, each_row, column)
     return hashes
 
 
-def _is_plain_map(kind: pa.DataType) -> bool:
+def _is_map_without_inner_maps(kind: pa.DataType) -> bool:
     return pt.is_map(kind) and not _has_map(kind.key_type, kind.item_type)
 
 
@@ -78,7 +78,7 @@ def _has_nanoseconds(kind: pa.DataType) -> bool:
 
 def _mix_values_into_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
     """Chain the values of each row."""
-    values = _decode_values(values)
+    values = _unwrap_to_plain_values(values)
     if pt.is_null(values.type) or not len(values):
         return
     if is_list(values.type) or pt.is_map(values.type):
@@ -88,27 +88,27 @@ def _mix_values_into_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> N
     elif pt.is_struct(values.type):
         _mix_structs_into_hashes(hashes, starts, list_struct_fields(values))
     elif pt.is_union(values.type):
-        _mix_structs_into_hashes(hashes, starts, _split_union_by_type(values))
+        _mix_structs_into_hashes(hashes, starts, _split_union_into_codes_and_columns(values))
     elif pt.is_floating(values.type) or _is_stored_as_integer(values.type):
-        words, width = _get_hashed_bits(values)
+        words, width = _get_number_bits_and_width(values)
         mix_numbers_into_hashes(hashes, starts, words, _make_valid_mask(values), width)
     else:
         _mix_bytes_into_hashes(hashes, starts, values)
 
 
-def _decode_values(values: pa.Array) -> pa.Array:
+def _unwrap_to_plain_values(values: pa.Array) -> pa.Array:
     """The same values as they are without another type around them; intervals as their bytes."""
     values = write_out_views_and_runs(values)
     if isinstance(values, pa.ExtensionArray):
-        return _decode_values(values.storage)
+        return _unwrap_to_plain_values(values.storage)
     if pt.is_dictionary(values.type):
-        return _decode_values(values.dictionary_decode())
+        return _unwrap_to_plain_values(values.dictionary_decode())
     if pt.is_fixed_size_list(values.type):
         return values.cast(pa.list_(values.type.value_type))
     return values.view(pa.binary(_INTERVAL_BYTES)) if pt.is_interval(values.type) else values
 
 
-def _split_union_by_type(values: pa.UnionArray) -> list[pa.Array]:
+def _split_union_into_codes_and_columns(values: pa.UnionArray) -> list[pa.Array]:
     """A union as the fields of a struct: the type of each value, and a column for each type."""
     codes = read_union_codes(values)
     places = np.arange(len(values)) if values.type.mode == "sparse" else read_union_offsets(values)
@@ -134,7 +134,7 @@ def _mix_structs_into_hashes(hashes: Hashes, starts: Ints, fields: list[pa.Array
 def _mix_bytes_into_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
     """Chain texts, bytes and what else is hashed as bytes."""
     if pt.is_decimal(values.type):
-        unscaled = [_encode_unscaled_bytes(value) for value in values.to_pylist()]
+        unscaled = [_encode_unscaled_bytes_of_decimal(value) for value in values.to_pylist()]
         values = pa.array(unscaled, pa.binary())
     texts = values.cast(pa.large_string() if is_text(values.type) else pa.large_binary())
     _, offset_buffer, data_buffer = texts.buffers()
@@ -146,11 +146,11 @@ def _mix_bytes_into_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> No
     mix_texts_into_hashes(hashes, starts, offsets, data, _make_valid_mask(values))
 
 
-def _get_hashed_bits(values: pa.Array) -> tuple[Hashes, int]:
+def _get_number_bits_and_width(values: pa.Array) -> tuple[Hashes, int]:
     """The bits of numbers, and how many bytes each is hashed as."""
     if pt.is_floating(values.type):
-        return _get_float_bits(values)
-    integers = _to_integers(values)
+        return _get_float_bits_and_width(values)
+    integers = _get_stored_integers(values)
     is_short = integers.type.bit_width <= 32 and integers.type != pa.uint32()
     plain = integers.fill_null(0).to_numpy(zero_copy_only=False)
     if is_short:
@@ -159,7 +159,7 @@ def _get_hashed_bits(values: pa.Array) -> tuple[Hashes, int]:
     return plain.astype(np.int64).view(np.uint64), 8
 
 
-def _get_float_bits(values: pa.Array) -> tuple[Hashes, int]:
+def _get_float_bits_and_width(values: pa.Array) -> tuple[Hashes, int]:
     """There is one 0 and one not-a-number, whatever their bits are."""
     size = 4 if values.type.bit_width <= 32 else 8
     floats = values.cast(pa.float32() if size == 4 else pa.float64())
@@ -169,13 +169,13 @@ def _get_float_bits(values: pa.Array) -> tuple[Hashes, int]:
     return bits.astype(np.uint64), size
 
 
-def _to_integers(values: pa.Array) -> pa.Array:
+def _get_stored_integers(values: pa.Array) -> pa.Array:
     """Times, days, truth values and short decimals as the integers that they are."""
     kind = values.type
     if pt.is_integer(kind):
         return values
     if pt.is_decimal(kind):
-        unscaled = [_get_unscaled_integer(value) for value in values.to_pylist()]
+        unscaled = [_get_unscaled_integer_of_decimal(value) for value in values.to_pylist()]
         return pa.array(unscaled, pa.int64())
     if pt.is_timestamp(kind):
         micros = values.cast(pa.timestamp("us", kind.tz), safe=False)
@@ -195,13 +195,13 @@ def _is_stored_as_integer(kind: pa.DataType) -> bool:
     return bool(pt.is_integer(kind) or pt.is_boolean(kind) or pt.is_temporal(kind) or is_short_decimal)
 
 
-def _get_unscaled_integer(value: Any) -> int | None:
+def _get_unscaled_integer_of_decimal(value: Any) -> int | None:
     return None if value is None else int(value.scaleb(-value.as_tuple().exponent))
 
 
-def _encode_unscaled_bytes(value: Any) -> bytes | None:
+def _encode_unscaled_bytes_of_decimal(value: Any) -> bytes | None:
     """As Java writes one: the fewest bytes of its two's complement, the highest first."""
-    unscaled = _get_unscaled_integer(value)
+    unscaled = _get_unscaled_integer_of_decimal(value)
     if unscaled is None:
         return None
     bits = unscaled.bit_length() if unscaled >= 0 else (unscaled + 1).bit_length()
@@ -212,19 +212,22 @@ def _make_valid_mask(values: pa.Array) -> NDArray[np.bool_]:
     return np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _encode_json_column(name: str, values: pa.Array) -> pa.Array:
+def _encode_column_as_json_texts(column_name: str, values: pa.Array) -> pa.Array:
     """Values as JSON, as Spark writes a struct of the one column; keys that are null are left out."""
     texts = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a key that is there twice: stamps with one are quarantined
         records = values.to_pylist(maps_as_pydicts="lossy")
     for value in records:
-        record = {} if value is None else {name: _drop_nulls(value)}
+        record = {} if value is None else {column_name: _drop_null_fields(value)}
         texts.append(json.dumps(record, separators=(",", ":"), ensure_ascii=False, default=str))
     return pa.array(texts, pa.string())
 
 
-def _drop_nulls(value: Any) -> Any:
+def _drop_null_fields(value: Any) -> Any:
+    """The value without the fields of objects that are null; nulls in lists stay."""
     if isinstance(value, dict):
-        return {str(key): _drop_nulls(item) for key, item in value.items() if item is not None}
-    return [_drop_nulls(item) for item in value] if isinstance(value, list) else value
+        return {str(key): _drop_null_fields(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_drop_null_fields(item) for item in value]
+    return value

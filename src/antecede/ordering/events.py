@@ -21,10 +21,10 @@ def order_event_partition(table: pa.Table) -> pa.StructArray:
     """For each row its position and ghosts, or the reason why it has none."""
     size = len(table)
     graph = build_event_graph(table.append_column("row", pa.array(np.arange(size))))
-    reason = _explain_cycles(graph)
-    position = pc.if_else(pc.is_null(reason), pa.array(_compute_positions(graph, reason)), None)
+    reason = _explain_cycles_and_own_parents(graph)
+    position = pc.if_else(pc.is_null(reason), pa.array(_compute_positions_in_executions(graph, reason)), None)
     missing = pa.nulls(size, pa.list_(pa.string()))
-    columns = [position, missing, reason, _list_ghosts(graph)]
+    columns = [position, missing, reason, _list_ghost_parents_by_row(graph)]
     # The graph has sorted the rows: the answers go back to where they were.
     row_of_event = get_column(graph.events.table, "row").to_numpy()
     event_of_row = pa.array(invert_permutation(row_of_event))
@@ -32,17 +32,17 @@ def order_event_partition(table: pa.Table) -> pa.StructArray:
     return pa.StructArray.from_arrays(answers, names=["position", "missing", "reason", "ghosts"])
 
 
-def _compute_positions(graph: EventGraph, reason: pa.Array) -> Ints:
+def _compute_positions_in_executions(graph: EventGraph, exclusion_reason: pa.Array) -> Ints:
     """Dense from 0 in each execution, without the events that have a reason to stay out."""
     order = graph.causes.order
-    is_placed = pc.is_null(reason).to_numpy(zero_copy_only=False)
+    is_placed = pc.is_null(exclusion_reason).to_numpy(zero_copy_only=False)
     placed = order[is_placed[order]]
     position = np.zeros(len(order), dtype=np.int64)
     position[placed] = rank_within_groups(graph.events.execution[placed])
     return position
 
 
-def _list_ghosts(graph: EventGraph) -> pa.Array:
+def _list_ghost_parents_by_row(graph: EventGraph) -> pa.Array:
     """The parents that are not in the log, as lists by row, null where there is none."""
     ghosts = graph.causes.ghosts
     row = np.asarray(ghosts["row"].to_numpy(), dtype=np.int64)
@@ -54,7 +54,7 @@ def _list_ghosts(graph: EventGraph) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(starts, mask=is_null), names)
 
 
-def _explain_cycles(graph: EventGraph) -> pa.Array:
+def _explain_cycles_and_own_parents(graph: EventGraph) -> pa.Array:
     """Why an event has no place: it lies on a cycle, or is its own parent; null for all others."""
     reasons = np.full(len(graph.events.execution), None, dtype=object)
     labels = _label_events_on_cycles(graph)

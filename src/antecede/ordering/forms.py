@@ -107,7 +107,7 @@ def join_form_names() -> str:
     return ", ".join(FORMS)
 
 
-def make_forms_table() -> str:
+def write_forms_as_markdown_table() -> str:
     """The forms as a table in Markdown, for documents."""
     lines = ["| form | column `stamp` | needs | meaning |", "|---|---|---|---|"]
     for name, form in FORMS.items():

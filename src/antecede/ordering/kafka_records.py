@@ -21,18 +21,18 @@ from antecede.core.errors import CallerError
 from antecede.ordering.message_plan import MessageOptions
 from antecede.ordering.strict_json import RepeatedKeyError, decode_json
 from antecede.ordering.text_stamps import (
-    as_json_text,
     choose_stamp_kind,
     decode_if_json,
     list_stamp_kinds,
     match_stamp_kinds,
+    write_as_json_unless_text,
 )
 from antecede.ordering.text_tables import (
     REASON,
     TextPlan,
     TextQuestion,
     convert_record,
-    list_name_columns,
+    list_roles_and_name_columns,
     make_record_column,
 )
 
@@ -68,7 +68,7 @@ class RecordPlan(NamedTuple):
         return pa.schema({**named, **KAFKA_COLUMNS, REASON: pa.string()})
 
 
-def list_columns_of_options(options: MessageOptions) -> list[str]:
+def list_columns_to_read_from_records(options: MessageOptions) -> list[str]:
     """The columns to be made of headers and values: those that options name, or that a form needs."""
     names = [options.group, options.id, options.number, options.receiver, options.arrival, options.time]
     unnamed = MessageOptions()
@@ -95,7 +95,7 @@ def choose_stamp_kind_of_records(batches: Iterable[pa.RecordBatch], options: Mes
     for batch in batches:
         values, headers = batch["kafka_value"].to_pylist(), batch["kafka_headers"].to_pylist()
         for value, listed in zip(values, headers, strict=True):
-            record, _ = _read_record(value, listed, [options.stamp])
+            record, _ = _read_asked_columns_of_record(value, listed, [options.stamp])
             for kind in _find_stamp_kinds(record.get(options.stamp), kinds):
                 counts[kind] = counts.get(kind, 0) + 1
     if not counts:
@@ -106,9 +106,9 @@ def choose_stamp_kind_of_records(batches: Iterable[pa.RecordBatch], options: Mes
     return choose_stamp_kind(kinds, counts)
 
 
-def _find_stamp_kinds(stamp: Any, kinds: list[str]) -> list[str]:
+def _find_stamp_kinds(stamp: Any, possible_kinds: list[str]) -> list[str]:
     try:
-        return [] if stamp is None else match_stamp_kinds(decode_if_json(stamp), kinds)
+        return [] if stamp is None else match_stamp_kinds(decode_if_json(stamp), possible_kinds)
     except RepeatedKeyError:
         return []
 
@@ -119,10 +119,10 @@ def plan_records(options: MessageOptions, stamp_kind: str) -> RecordPlan:
         name for name in (options.arrival, options.time) if name is not None and name not in KAFKA_COLUMNS
     )
     columns: dict[str, Any] = {}
-    for name in list_columns_of_options(options):
+    for name in list_columns_to_read_from_records(options):
         columns[name] = "double" if name in moments else "string"
     kinds = list_possible_stamp_kinds(options)
-    names = list_name_columns(id=options.id, group=options.group, receiver=options.receiver)
+    names = list_roles_and_name_columns(id=options.id, group=options.group, receiver=options.receiver)
     question = TextQuestion(options.sender, options.stamp, options.number, kinds, None, names)
     return RecordPlan(TextPlan(question, columns, stamp_kind), moments)
 
@@ -139,12 +139,12 @@ def parse_records(batches: Iterable[pa.RecordBatch], plan: RecordPlan) -> Iterat
             records.append(record if reason is None else {})
             reasons.append(reason)
         columns = [make_record_column(records, name, plan.text) for name in asked]
-        columns += [make_kafka_column(batch, name) for name in KAFKA_COLUMNS]
+        columns += [convert_kafka_column(batch, name) for name in KAFKA_COLUMNS]
         columns.append(pa.array(reasons, pa.string()))
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def make_kafka_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+def convert_kafka_column(batch: pa.RecordBatch, name: str) -> pa.Array:
     """A column that every record has."""
     if name == "kafka_key":
         keys = batch[name].to_pylist()
@@ -153,56 +153,58 @@ def make_kafka_column(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def _make_message_row(
-    value: bytes | None, headers: list[dict[str, Any]] | None, asked: list[str], plan: RecordPlan
+    value: bytes | None, headers: list[dict[str, Any]] | None, asked_columns: list[str], plan: RecordPlan
 ) -> tuple[dict[str, Any], str | None]:
-    record, reason = _read_record(value, headers, asked)
+    record, reason = _read_asked_columns_of_record(value, headers, asked_columns)
     if reason is None:
         record, reason = convert_record(record, plan.text)
     for name in plan.moments if reason is None else ():
-        record[name], reason = _convert_to_number(record.get(name), name)
+        record[name], reason = _convert_to_float(record.get(name), name)
     return record, reason
 
 
-def _read_record(
-    value: bytes | None, headers: list[dict[str, Any]] | None, asked: list[str]
+def _read_asked_columns_of_record(
+    value: bytes | None, headers: list[dict[str, Any]] | None, asked_columns: list[str]
 ) -> tuple[dict[str, Any], str | None]:
     """What is asked for, from headers and value; and the reason if that cannot be told."""
     try:
-        texts = _read_headers(headers or [], asked)
-        if all(name in texts for name in asked):
+        texts = _read_asked_headers(headers or [], asked_columns)
+        if all(name in texts for name in asked_columns):
             return texts, None
-        members = _read_value_members(value, is_needed=not texts)
+        members = _read_json_members_of_value(value, is_needed=not texts)
     except _RecordError as error:
         return {}, str(error)
-    for name in asked:
+    for name in asked_columns:
         if name in texts and name in members and _differ_as_json(texts[name], members[name]):
             return {}, f"{name} is in a header and in the value, and not the same"
-    return {name: members.get(name, texts.get(name)) for name in asked}, None
+    return {name: members.get(name, texts.get(name)) for name in asked_columns}, None
 
 
 def _differ_as_json(text: str | None, member: Any) -> bool:
-    return as_json_text(decode_if_json(text)) != as_json_text(decode_if_json(member))
+    text_as_json = write_as_json_unless_text(decode_if_json(text))
+    member_as_json = write_as_json_unless_text(decode_if_json(member))
+    return text_as_json != member_as_json
 
 
 class _RecordError(Exception):
     """A record is no row; the text is the reason."""
 
 
-def _read_headers(headers: list[dict[str, Any]], asked: list[str]) -> dict[str, Any]:
+def _read_asked_headers(headers: list[dict[str, Any]], asked_columns: list[str]) -> dict[str, Any]:
     texts: dict[str, Any] = {}
     for header in headers:
         name, value = header["key"], header["value"]
         text = None if value is None else value.decode(errors="backslashreplace")
-        if name in asked and texts.setdefault(name, text) != text:
+        if name in asked_columns and texts.setdefault(name, text) != text:
             raise _RecordError(f"there are two headers {name}, and not the same")
         if name == "traceparent" and (match := _TRACE_PARENT.fullmatch(text or "")):
             for part, found in zip(_TRACE_NAMES, match.groups(), strict=True):
-                if part in asked:
+                if part in asked_columns:
                     texts.setdefault(part, found)
     return texts
 
 
-def _read_value_members(value: bytes | None, *, is_needed: bool) -> dict[str, Any]:
+def _read_json_members_of_value(value: bytes | None, *, is_needed: bool) -> dict[str, Any]:
     """The members of the value; none, if they are not needed and it is something else."""
     try:
         members = None if value is None else decode_json(value.decode())
@@ -217,10 +219,10 @@ def _read_value_members(value: bytes | None, *, is_needed: bool) -> dict[str, An
     return {}
 
 
-def _convert_to_number(value: Any, name: str) -> tuple[float | None, str | None]:
+def _convert_to_float(value: Any, column: str) -> tuple[float | None, str | None]:
     if value is None:
         return None, None
     try:
         return float(value), None
     except (TypeError, ValueError):
-        return None, f"{name} is no number: {str(value)[:80]}"
+        return None, f"{column} is no number: {str(value)[:80]}"

@@ -13,7 +13,7 @@ from antecede.ordering.stamp_types import is_name
 def make_kernel_table(table: pa.Table, plan: MessagePlan) -> pa.Table:
     """The columns of the plan, the group of each row, and a hash of what each row says."""
     columns = {name: to_plain_types(table[column]) for name, column in plan.columns.items()}
-    columns["group"] = get_group_names(table, plan)
+    columns["group"] = make_group_name_column(table, plan)
     contents = table.drop_columns(sorted(plan.unhashed_columns & set(table.column_names)))
     columns["content"] = hash_rows(contents)
     places = [name for name in RECORD_PLACES if name in table.column_names]
@@ -22,7 +22,7 @@ def make_kernel_table(table: pa.Table, plan: MessagePlan) -> pa.Table:
     return pa.table(columns)
 
 
-def get_group_names(table: pa.Table, plan: MessagePlan) -> pa.ChunkedArray:
+def make_group_name_column(table: pa.Table, plan: MessagePlan) -> pa.ChunkedArray:
     """The group of each row, as a name; without groups all rows are in one."""
     if plan.group is None:
         return pa.chunked_array([pa.repeat("", len(table))])

@@ -54,7 +54,7 @@ class Memory(NamedTuple):
         return came_out
 
     def add_delivered_messages(self, slot: Ints, key: Ints) -> Memory:
-        """The memory behind the delivery of these messages, none of which came out before."""
+        """The memory after the delivery of these messages, none of which came out before."""
         top = self.top.copy()
         np.maximum.at(top, slot, key)
         delivered = np.bincount(slot, minlength=len(top))
@@ -64,7 +64,7 @@ class Memory(NamedTuple):
         if is_plain.all():
             return self._replace(top=top)
         odd_slots = np.flatnonzero(~is_plain)
-        return self._replace(top=top, holes=_update_holes(self, top, odd_slots, slot, key))
+        return self._replace(top=top, holes=_recompute_holes_after_delivery(self, top, odd_slots, slot, key))
 
 
 def _find_keys_in_holes(holes: Holes, slot: Ints, key: Ints) -> Mask:
@@ -83,23 +83,27 @@ def _find_keys_in_holes(holes: Holes, slot: Ints, key: Ints) -> Mask:
     return is_inside
 
 
-def _update_holes(memory: Memory, top: Ints, odd_slots: Ints, slot: Ints, key: Ints) -> Holes:
-    """The holes of all slots behind a delivery; only those of the odd slots are not as they were."""
-    is_odd = np.zeros(len(top), dtype=bool)
-    is_odd[odd_slots] = True
-    keys_of: dict[int, list[int]] = {int(one): [] for one in odd_slots}
-    for at in np.flatnonzero(is_odd[slot]):
-        keys_of[int(slot[at])].append(int(key[at]))
+def _recompute_holes_after_delivery(
+    memory: Memory, new_top: Ints, changed_slots: Ints, delivered_slot: Ints, delivered_key: Ints
+) -> Holes:
+    """The holes of all slots after a delivery; only those of the changed slots are not as they were."""
+    is_changed = np.zeros(len(new_top), dtype=bool)
+    is_changed[changed_slots] = True
+    keys_of: dict[int, list[int]] = {int(one): [] for one in changed_slots}
+    for at in np.flatnonzero(is_changed[delivered_slot]):
+        keys_of[int(delivered_slot[at])].append(int(delivered_key[at]))
     stretches = [
-        (int(s), int(first), int(last)) for s, first, last in zip(*memory.holes, strict=True) if not is_odd[s]
+        (int(s), int(first), int(last))
+        for s, first, last in zip(*memory.holes, strict=True)
+        if not is_changed[s]
     ]
     for one, keys in keys_of.items():
         own = memory.holes.slot == one
         open_stretches = list(
             zip(memory.holes.first[own].tolist(), memory.holes.last[own].tolist(), strict=True)
         )
-        if top[one] > memory.top[one]:
-            open_stretches.append((int(memory.top[one]) + 1, int(top[one])))
+        if new_top[one] > memory.top[one]:
+            open_stretches.append((int(memory.top[one]) + 1, int(new_top[one])))
         stretches += [
             (one, first, last) for first, last in _remove_numbers_from_ranges(open_stretches, sorted(keys))
         ]

@@ -18,7 +18,7 @@ from antecede.core.errors import CallerError
 from antecede.ordering.forms import FOR_ONE_RECEIVER, FORMS, OPTION_MEANINGS
 from antecede.ordering.notes import describe_left_out_causes, describe_order_weaker_than_causal
 from antecede.ordering.partition import order_partition
-from antecede.ordering.projection import StampPlan, choose_reading, project_columns
+from antecede.ordering.projection import StampPlan, choose_reading, make_kernel_columns
 from antecede.ordering.stamp_types import check_form, choose_form, describe_type, is_list, is_orderable_type
 from antecede.ordering.stamps import Reading
 from antecede.ordering.whole_numbers import is_number
@@ -98,7 +98,7 @@ class MessagePlan(NamedTuple):
         return left_out
 
     @property
-    def receiver_column_if_separate(self) -> str | None:
+    def receiver_column_if_it_splits_groups(self) -> str | None:
         """The column of the receivers, if the rows of a group are put in order for each of them."""
         return self.columns.get("receiver") if self.stamps.form in FOR_ONE_RECEIVER else None
 
@@ -117,7 +117,7 @@ class MessagePlan(NamedTuple):
         """What a user must know of the order before any row is seen."""
         return describe_order_weaker_than_causal(self.stamps) + describe_left_out_causes(self.stamps)
 
-    def run_kernel(self, table: pa.Table) -> pa.StructArray:
+    def order_rows_of_groups(self, table: pa.Table) -> pa.StructArray:
         """What becomes of each row of some groups; the table has the columns of the plan."""
         return order_partition(self.project_to_kernel_columns(table), self.reading)
 
@@ -129,29 +129,31 @@ class MessagePlan(NamedTuple):
 
 def _project_batch(batch: pa.RecordBatch, stamps: StampPlan) -> pa.RecordBatch:
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    return pa.RecordBatch.from_pydict(project_columns(columns, stamps))
+    return pa.RecordBatch.from_pydict(make_kernel_columns(columns, stamps))
 
 
 def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
     """The plan for a table; a sentence for the caller if there can be none."""
-    members = list_members(options.members)
-    arrival = options.arrival or _find_arrival_column(table)
+    members = check_and_list_member_names(options.members)
+    arrival = options.arrival or _find_default_arrival_column(table)
     is_timed = arrival is not None or options.time is not None
     form = _choose_stamp_form(table, options)
     group = options.group
+    places: list[str] = []
     if form == "packets":
         group = group or "group"
         columns = {"stamp": "stamp", "sender": "sender", "number": "number", "kind": "kind"}
-        stamps, places = StampPlan(form, members, wants_past=not is_timed), []
+        stamps = StampPlan(form, members, wants_past=not is_timed)
         reading = Reading("packets")
     else:
         stamp = _choose_stamp_column(form, options)
         kind = table.get_column_type(stamp)
         _check_columns_of_form(table, options, form, kind)
-        columns = _list_columns_to_read(form, stamp, options)
+        columns = _map_roles_to_columns(form, stamp, options)
         stamps = StampPlan(form, members, wants_past=not is_timed)
         reading = choose_reading(stamps, kind)
-        places = _list_place_columns(table, options, form, kind) if members is None else []
+        if members is None:
+            places = _list_process_columns_that_must_hold_places(table, options, form, kind)
         if group is None and form in FOR_ONE_RECEIVER:
             group = options.receiver
     for name, column in (("arrival", arrival), ("time", options.time)):
@@ -160,7 +162,7 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
             columns[name] = column
     if group is not None:
         columns["group"] = group
-    for column in (*columns.values(), *_list_named_columns(options)):
+    for column in (*columns.values(), *_list_columns_named_by_caller(options)):
         table.get_column_type(column)
     for role in ("sender", "receiver", "group", "id"):
         if role in columns:
@@ -168,7 +170,7 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
     return MessagePlan(stamps, reading, columns, group, arrival, places)
 
 
-def list_members(members: Iterable[str | int] | None) -> tuple[str, ...] | None:
+def check_and_list_member_names(members: Iterable[str | int] | None) -> tuple[str, ...] | None:
     """The names of the members, each in its place; refuses what cannot be one name for each entry."""
     if members is None:
         return None
@@ -203,7 +205,7 @@ def _to_member_name(member: object) -> str:
     )
 
 
-def _find_arrival_column(table: TableColumns) -> str | None:
+def _find_default_arrival_column(table: TableColumns) -> str | None:
     """A column called arrival tells when rows arrived, if it can; else it is one of the user's."""
     is_there = "arrival" in table.names and is_orderable_type(table.get_column_type("arrival"))
     return "arrival" if is_there else None
@@ -231,12 +233,12 @@ def _choose_stamp_column(form: str | None, options: MessageOptions) -> str:
 
 
 def _check_columns_of_form(
-    table: TableColumns, options: MessageOptions, form: str, kind: pa.DataType
+    table: TableColumns, options: MessageOptions, form: str, stamp_type: pa.DataType
 ) -> None:
     """Refuse a table without a column that its form needs, or with one that cannot be what it should."""
     needed = FORMS[form].needs
     if form in ("log", "predecessors"):  # without destinations, all that is named is for the receiver
-        needed = ("number", "receiver") if kind.value_type.num_fields == 3 else ("number",)
+        needed = ("number", "receiver") if stamp_type.value_type.num_fields == 3 else ("number",)
     for option in needed:
         if getattr(options, option) is None:
             raise CallerError(f"form {form!r} needs {option}=, the column with {OPTION_MEANINGS[option]}")
@@ -282,11 +284,11 @@ def _check_time_column(table: TableColumns, column: str) -> None:
         )
 
 
-def _list_columns_to_read(form: str, stamp: str, options: MessageOptions) -> dict[str, str]:
+def _map_roles_to_columns(form: str, stamp_column: str, options: MessageOptions) -> dict[str, str]:
     """The columns that a projection reads."""
-    columns = {"stamp": stamp, "sender": options.sender}
+    columns = {"stamp": stamp_column, "sender": options.sender}
     if form == "parents":
-        return {"stamp": stamp, "id": str(options.id)}
+        return {"stamp": stamp_column, "id": str(options.id)}
     if form == "shared":
         columns["keys"] = str(options.keys)
     if form in ("log", "predecessors", "shared") and options.number is not None:
@@ -296,18 +298,18 @@ def _list_columns_to_read(form: str, stamp: str, options: MessageOptions) -> dic
     return columns
 
 
-def _list_named_columns(options: MessageOptions) -> list[str]:
+def _list_columns_named_by_caller(options: MessageOptions) -> list[str]:
     """The columns that the caller names, whether the form of the stamps has a use for them or not."""
     unnamed = MessageOptions()
     names = [name for name in options._fields if name not in NO_COLUMNS]
     return [getattr(options, name) for name in names if getattr(options, name) != getattr(unnamed, name)]
 
 
-def _list_place_columns(
-    table: TableColumns, options: MessageOptions, form: str, kind: pa.DataType
+def _list_process_columns_that_must_hold_places(
+    table: TableColumns, options: MessageOptions, form: str, stamp_type: pa.DataType
 ) -> list[str]:
     """The columns of processes that stamps call by places, and that are no integers."""
-    sender, receiver = _find_process_name_types(form, kind)
+    sender, receiver = _find_sender_and_receiver_types_in_stamps(form, stamp_type)
     columns = []
     for column, inside in ((options.sender, sender), (options.receiver, receiver)):
         is_called_by_place = inside is not None and pt.is_integer(inside)
@@ -316,21 +318,23 @@ def _list_place_columns(
     return columns
 
 
-def _find_process_name_types(form: str, kind: pa.DataType) -> tuple[pa.DataType | None, pa.DataType | None]:
+def _find_sender_and_receiver_types_in_stamps(
+    form: str, stamp_type: pa.DataType
+) -> tuple[pa.DataType | None, pa.DataType | None]:
     """How stamps of this type call senders and receivers; None where they do not."""
     if form in ("vector", "clock"):
-        named = kind.key_type if pt.is_map(kind) else pa.int64()
+        named = stamp_type.key_type if pt.is_map(stamp_type) else pa.int64()
         return named, named
     if form == "matrix":
         return pa.int64(), pa.int64()
     if form == "triples":
-        return kind.value_type.field(0).type, kind.value_type.field(1).type
+        return stamp_type.value_type.field(0).type, stamp_type.value_type.field(1).type
     if form == "pairs":
-        time, last = kind.field(0).type, kind.field(1).type
+        time, last = stamp_type.field(0).type, stamp_type.field(1).type
         sender = time.key_type if pt.is_map(time) else pa.int64()
         return sender, last.key_type if pt.is_map(last) else last.value_type.field(0).type
     if form in ("log", "predecessors"):
-        entry = kind.value_type
+        entry = stamp_type.value_type
         sender = entry.field(0).type
         return sender, entry.field(2).type.value_type if entry.num_fields == 3 else sender
     return None, None

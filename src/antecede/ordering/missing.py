@@ -22,15 +22,15 @@ _BLOCK = 100_000
 def describe_gaps(stamps: Stamps, reading: Reading, slot: Ints, first: Ints, last: Ints) -> pa.Array:
     """What is missing: from the first to the last place of each slot."""
     if stamps.add:
-        return _describe_range("count", stamps.slots.get_names(slot), first, last, " of entry ")
+        return _describe_ranges("count", stamps.slots.get_names(slot), first, last, " of entry ")
     if reading.shape == "parents":
         return stamps.slots.get_names(slot)
-    return _describe_range(reading.noun, stamps.slots.get_names(slot), first, last, " of ")
+    return _describe_ranges(reading.noun, stamps.slots.get_names(slot), first, last, " of ")
 
 
-def _describe_range(noun: str, names: pa.Array, first: Ints, last: Ints, of: str) -> pa.Array:
-    one = join_texts(f"{noun} ", pa.array(last), of, names)
-    several = join_texts(f"{noun}s ", pa.array(first), " to ", pa.array(last), of, names)
+def _describe_ranges(noun: str, names: pa.Array, first: Ints, last: Ints, connective: str) -> pa.Array:
+    one = join_texts(f"{noun} ", pa.array(last), connective, names)
+    several = join_texts(f"{noun}s ", pa.array(first), " to ", pa.array(last), connective, names)
     return pc.if_else(pa.array(first == last), one, several)
 
 
@@ -82,7 +82,7 @@ def _describe_missing_causes_of_block(
     block = slice(starts[0], starts[-1])
     slot = unmet.slots[block][is_shown].astype(np.int64)
     needed = unmet.counts[block][is_shown].astype(np.int64)
-    texts = _describe_needs(stamps, reading, slot, have[slot], needed)
+    texts = _describe_unmet_needs(stamps, reading, slot, have[slot], needed)
 
     cut_rows = np.flatnonzero(lengths > SHOWN)
     rest = join_texts("and ", pa.array(lengths[cut_rows] - SHOWN), " more")
@@ -91,7 +91,7 @@ def _describe_missing_causes_of_block(
     return all_rows[by_row], pa.concat_arrays([texts, rest]).take(pa.array(by_row))
 
 
-def _describe_needs(stamps: Stamps, reading: Reading, slot: Ints, have: Ints, needed: Ints) -> pa.Array:
+def _describe_unmet_needs(stamps: Stamps, reading: Reading, slot: Ints, have: Ints, needed: Ints) -> pa.Array:
     """What a need is short of."""
     if stamps.add:
         names = stamps.slots.get_names(slot)

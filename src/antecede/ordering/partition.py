@@ -33,7 +33,14 @@ from antecede.kernels.ragged import (
     rank_within_groups,
     take_pairs_of_rows,
 )
-from antecede.ordering.columns import Faults, Mask, encode_groups, encode_names, join_texts, read_integers
+from antecede.ordering.columns import (
+    Faults,
+    Mask,
+    encode_and_count_groups,
+    encode_names,
+    join_texts,
+    read_integers,
+)
 from antecede.ordering.memory import Memory
 from antecede.ordering.packets import read_packet_stamps
 from antecede.ordering.root_gaps import explain_held_rows
@@ -42,11 +49,11 @@ from antecede.ordering.stamps import (
     Stamps,
     add_previous_row_needs,
     find_last_present_messages,
-    read_entry_stamps,
-    read_pair_stamps,
     read_parent_stamps,
     read_sequence_stamps,
     read_shared_entry_stamps,
+    read_stamps_with_counts_by_name,
+    read_stamps_with_entries_by_place,
 )
 
 AnyInts = NDArray[Any]
@@ -58,8 +65,8 @@ ANSWER = (
     "gaps array<struct<missing: string, waiting: bigint>>, note string"
 )
 _READERS = {
-    "entries": read_entry_stamps,
-    "pairs": read_pair_stamps,
+    "entries": read_stamps_with_entries_by_place,
+    "pairs": read_stamps_with_counts_by_name,
     "sequence": read_sequence_stamps,
     "shared": read_shared_entry_stamps,
     "parents": read_parent_stamps,
@@ -90,7 +97,7 @@ def order_partition(table: pa.Table, reading: Reading) -> pa.StructArray:
     is_seen = np.ones(len(table), dtype=bool)
     if "unseen" in table.column_names:  # rows that only help to order the others
         is_seen = ~np.asarray(table["unseen"], dtype=bool)
-    return _make_answers(partition, rows, released, is_seen)
+    return _make_answer_of_each_row(partition, rows, released, is_seen)
 
 
 def read_partition(table: pa.Table, reading: Reading) -> PartitionRows:
@@ -99,7 +106,7 @@ def read_partition(table: pa.Table, reading: Reading) -> PartitionRows:
     if "fault" in table.column_names:
         fault = table["fault"].combine_chunks()
         faults.add(np.asarray(fault.is_valid()), fault.drop_null())
-    group, group_count = encode_groups(table["group"], faults)
+    group, group_count = encode_and_count_groups(table["group"], faults)
     if "ordered_at" in table.column_names:
         group, group_count = _split_groups_by_receiver(group, table["ordered_at"])
     read_stamps = _READERS[reading.shape]
@@ -125,7 +132,7 @@ def drop_copies_and_sort_rows(partition: PartitionRows, waiting: Ints, memory: M
         faults.add(copies, _explain_duplicates(partition, copies, " came before"))
         arriving = arriving[~came_out]
     rows = np.concatenate((waiting, _sort_by_arrival(partition, arriving)))
-    rows = _drop_duplicates(partition, rows)
+    rows = _drop_duplicates_as_faults(partition, rows)
     code_type = choose_unsigned_type(partition.group_count)
     by_group = np.argsort(partition.group[rows].astype(code_type), kind="stable")
     return rows[by_group]
@@ -134,9 +141,11 @@ def drop_copies_and_sort_rows(partition: PartitionRows, waiting: Ints, memory: M
 def _split_groups_by_receiver(group: Ints, receiver: pa.ChunkedArray) -> tuple[Ints, int]:
     """Groups that have one receiver each: a stamp that is made for its receiver tells nothing elsewhere."""
     _, (code,) = encode_names(receiver)
-    width = int(code.max(initial=0)) + 2
-    domains, domain = np.unique(group * width + code + 1, return_inverse=True)
-    return domain.astype(np.int64), len(domains)
+    # Codes are -1 (no receiver) to max: so there are max + 2 of them, and with 1 added they begin at 0.
+    codes_per_group = int(code.max(initial=0)) + 2
+    pair_of_row = group * codes_per_group + code + 1
+    distinct_pairs, new_group = np.unique(pair_of_row, return_inverse=True)
+    return new_group.astype(np.int64), len(distinct_pairs)
 
 
 # -- the order of arrival ------------------------------------------------------------------------------
@@ -145,7 +154,11 @@ def _split_groups_by_receiver(group: Ints, receiver: pa.ChunkedArray) -> tuple[I
 def _sort_by_arrival(partition: PartitionRows, rows: Ints) -> Ints:
     """The rows in the order of arrival; more keys are read only where the first leaves rows equal."""
     table, stamps = partition.table, partition.stamps
-    keys = [_make_sort_key(table[name]) for name in ("arrival", "time") if name in table.column_names]
+    keys = [
+        _make_sort_key_with_nulls_last(table[name])
+        for name in ("arrival", "time")
+        if name in table.column_names
+    ]
     if not keys and stamps.causal_rank is not None:
         keys = [stamps.causal_rank]
     same = np.ones(max(len(rows) - 1, 0), dtype=bool)
@@ -156,12 +169,12 @@ def _sort_by_arrival(partition: PartitionRows, rows: Ints) -> Ints:
     more_keys = [*keys[1:], stamps.own, stamps.number, stamps.message_key, partition.content]
     if "record_place" in table.column_names:  # of copies that say the same, always the same one counts
         more_keys.append(read_integers(table["record_place"], 0))
-    rows, same = _sort_ties(rows, same, more_keys)
+    rows, same = _sort_tied_rows(rows, same, more_keys)
     if same.any():
         digest = np.zeros(len(table), dtype=np.uint64)
-        tied = rows[_find_tied_rows(same)]
-        digest[tied] = _hash_needs(stamps.needs, tied)
-        rows, _ = _sort_ties(rows, same, [digest])
+        tied = rows[_mark_tied_rows(same)]
+        digest[tied] = _hash_needs_in_any_order(stamps.needs, tied)
+        rows, _ = _sort_tied_rows(rows, same, [digest])
     if stamps.past is not None:
         rows = _put_causes_first(stamps, stamps.past, rows, partition.faults)
     return rows
@@ -178,34 +191,34 @@ def _put_causes_first(stamps: Stamps, past: Rows, rows: Ints, faults: Faults) ->
     return np.concatenate((released.order, released.held))
 
 
-def _sort_ties(rows: Ints, same: Mask, keys: Sequence[AnyInts]) -> tuple[Ints, Mask]:
+def _sort_tied_rows(rows: Ints, equals_next: Mask, more_keys: Sequence[AnyInts]) -> tuple[Ints, Mask]:
     """Put rows that are equal so far in order by more keys.
 
     `same[i]` says that rows i and i + 1 are equal so far; the second answer says which still are.
     """
-    if not same.any():
-        return rows, same
-    tied = _find_tied_rows(same)
-    run = np.cumsum(~np.append(False, same))[tied]
+    if not equals_next.any():
+        return rows, equals_next
+    tied = _mark_tied_rows(equals_next)
+    run = np.cumsum(~np.append(False, equals_next))[tied]
     tied_rows = rows[tied]
-    sort_keys = [key[tied_rows] for key in keys]
+    sort_keys = [key[tied_rows] for key in more_keys]
     by_keys = np.lexsort((*reversed(sort_keys), run))
     rows = rows.copy()
     rows[tied] = tied_rows[by_keys]
-    for key in keys:
+    for key in more_keys:
         values = key[rows]
-        same = same & (values[1:] == values[:-1])
-    return rows, same
+        equals_next = equals_next & (values[1:] == values[:-1])
+    return rows, equals_next
 
 
-def _find_tied_rows(same: Mask) -> Mask:
+def _mark_tied_rows(equals_next: Mask) -> Mask:
     """Rows that are like the one before or the one behind."""
-    like_next, like_previous = np.append(same, False), np.append(False, same)
+    like_next, like_previous = np.append(equals_next, False), np.append(False, equals_next)
     tied: Mask = like_next | like_previous
     return tied
 
 
-def _make_sort_key(column: pa.ChunkedArray) -> Ints | Floats:
+def _make_sort_key_with_nulls_last(column: pa.ChunkedArray) -> Ints | Floats:
     """Numbers to sort by; null and not-a-number come last."""
     if pa.types.is_integer(column.type):
         return read_integers(column, _LAST)
@@ -213,7 +226,7 @@ def _make_sort_key(column: pa.ChunkedArray) -> Ints | Floats:
     return np.where(np.isnan(values), np.inf, values)
 
 
-def _hash_needs(needs: Rows | Runs, rows: Ints) -> NDArray[np.uint64]:
+def _hash_needs_in_any_order(needs: Rows | Runs, rows: Ints) -> NDArray[np.uint64]:
     """A number for the needs of each of the rows, in whatever order these are listed.
 
     Each need is mixed into one number, and those of a row are added: modulo 2^64, so nothing can overflow.
@@ -232,11 +245,11 @@ def _hash_needs(needs: Rows | Runs, rows: Ints) -> NDArray[np.uint64]:
 # -- duplicates ----------------------------------------------------------------------------------------
 
 
-def _drop_duplicates(partition: PartitionRows, rows: Ints) -> Ints:
+def _drop_duplicates_as_faults(partition: PartitionRows, rows: Ints) -> Ints:
     """The rows without messages that came before; these are faults."""
     stamps, content, faults = partition.stamps, partition.content, partition.faults
     own, key = stamps.own[rows], stamps.message_key[rows]
-    if _are_messages_distinct(own, key):
+    if _are_messages_surely_distinct(own, key):
         return rows
     # Copies of a message lie together, and the first arrival is the original.
     by_message = np.lexsort((key, own))
@@ -248,14 +261,16 @@ def _drop_duplicates(partition: PartitionRows, rows: Ints) -> Ints:
     copies = rows[by_message[is_copy]]
     originals = rows[by_message[run_start[is_copy]]]
     differs = content[copies] != content[originals]
-    differs |= _hash_needs(stamps.needs, copies) != _hash_needs(stamps.needs, originals)
+    needs_of_copies = _hash_needs_in_any_order(stamps.needs, copies)
+    needs_of_originals = _hash_needs_in_any_order(stamps.needs, originals)
+    differs |= needs_of_copies != needs_of_originals
     differ = " came before, with other contents: that one counts"
     end = pc.if_else(pa.array(differs), differ, " came before")
     faults.add(copies, _explain_duplicates(partition, originals, end))
     return rows[~faults.bad[rows]]
 
 
-def _are_messages_distinct(own: Ints, key: Ints) -> bool:
+def _are_messages_surely_distinct(own: Ints, key: Ints) -> bool:
     """Whether no two messages of one sender have one key; may say no where it would take long to tell."""
     span = int(key.max(initial=0)) + 1
     if int(own.max(initial=0)) >= (2**62) // span:  # own * span + key would not fit into 63 bits
@@ -264,7 +279,7 @@ def _are_messages_distinct(own: Ints, key: Ints) -> bool:
     return bool((joined[1:] != joined[:-1]).all())
 
 
-def _explain_duplicates(partition: PartitionRows, rows: Ints, end: str | pa.Array) -> pa.Array:
+def _explain_duplicates(partition: PartitionRows, rows: Ints, ending: str | pa.Array) -> pa.Array:
     """That the messages of these rows came before."""
     stamps, shape = partition.stamps, partition.reading.shape
     names = stamps.slots.get_names(stamps.own[rows])
@@ -275,7 +290,7 @@ def _explain_duplicates(partition: PartitionRows, rows: Ints, end: str | pa.Arra
         what = join_texts("id ", names)
     else:
         what = join_texts("message ", pa.array(stamps.message_key[rows]), " of ", names)
-    return join_texts("duplicate: ", what, end)
+    return join_texts("duplicate: ", what, ending)
 
 
 # -- the gate and the answers --------------------------------------------------------------------------
@@ -285,7 +300,8 @@ def release_rows(stamps: Stamps, rows: Ints, have: Ints) -> Released:
     """What the gate lets out. Rows are laid out as they arrive, if this is simple: memory is slow."""
     starts, slots, counts = stamps.gains
     gains = Rows(starts, slots.astype(np.int64), counts.astype(np.int64))
-    needs_taken, gains_taken = _take_uniform_rows(stamps.needs, rows), _take_uniform_rows(gains, rows)
+    needs_taken = _take_rows_if_equally_long(stamps.needs, rows)
+    gains_taken = _take_rows_if_equally_long(gains, rows)
     if needs_taken is None or gains_taken is None:
         return release_items(have, stamps.needs, gains, add=stamps.add, arrivals=rows)
     released = release_items(have, needs_taken, gains_taken, add=stamps.add)
@@ -293,10 +309,10 @@ def release_rows(stamps: Stamps, rows: Ints, have: Ints) -> Released:
 
 
 @overload
-def _take_uniform_rows(pairs: Rows, rows: Ints) -> Rows | None: ...
+def _take_rows_if_equally_long(pairs: Rows, rows: Ints) -> Rows | None: ...
 @overload
-def _take_uniform_rows(pairs: Rows | Runs, rows: Ints) -> Rows | Runs | None: ...
-def _take_uniform_rows(pairs: Rows | Runs, rows: Ints) -> Rows | Runs | None:
+def _take_rows_if_equally_long(pairs: Rows | Runs, rows: Ints) -> Rows | Runs | None: ...
+def _take_rows_if_equally_long(pairs: Rows | Runs, rows: Ints) -> Rows | Runs | None:
     """The pairs of the given rows, one row behind the other, if all rows have equally many; else None."""
     size = len(pairs.starts) - 1
     width = int(pairs.starts[-1]) // max(size, 1)
@@ -310,7 +326,9 @@ def _take_uniform_rows(pairs: Rows | Runs, rows: Ints) -> Rows | Runs | None:
     return Rows(starts, slots, counts)
 
 
-def _make_answers(partition: PartitionRows, rows: Ints, released: Released, is_seen: Mask) -> pa.StructArray:
+def _make_answer_of_each_row(
+    partition: PartitionRows, arrived_rows: Ints, released: Released, is_seen: Mask
+) -> pa.StructArray:
     """The answer of each row; those that are not seen take no positions."""
     group = partition.group
     size = len(group)
@@ -318,7 +336,7 @@ def _make_answers(partition: PartitionRows, rows: Ints, released: Released, is_s
     ordered = released.order[is_seen[released.order]]
     position[ordered] = rank_within_groups(group[ordered])
     arrival = np.full(size, -1, dtype=np.int64)
-    arrived = rows[is_seen[rows]]
+    arrived = arrived_rows[is_seen[arrived_rows]]
     arrival[arrived] = rank_within_groups(group[arrived])
     missing = gaps = notes = pa.nulls(size)
     if is_seen[released.held].any():

@@ -25,7 +25,7 @@ from antecede.core.errors import CallerError
 from antecede.events.columns import Bools, FlatLists, flatten_lists, to_integers
 from antecede.kernels.ragged import Ints
 from antecede.ordering.stamps import Reading
-from antecede.ordering.whole_numbers import has_floats, to_whole_numbers
+from antecede.ordering.whole_numbers import convert_floats_to_integers_and_mark_fractions, has_floats
 
 Columns = dict[str, pa.Array]
 Members = tuple[str, ...] | None
@@ -57,9 +57,9 @@ class StampPlan(NamedTuple):
     """Of packets."""
 
 
-def project_columns(columns: Columns, plan: StampPlan) -> Columns:
+def make_kernel_columns(columns: Columns, plan: StampPlan) -> Columns:
     """The columns for the kernel: those of the stamp, and those that are for the kernel as they are."""
-    columns, odd_count = _make_counts_whole(columns)
+    columns, odd_count = _convert_float_counts_to_integers(columns)
     projected = _PROJECTIONS[plan.form](columns, plan)
     if odd_count is not None:
         fault = projected.get("fault")
@@ -75,12 +75,12 @@ def project_columns(columns: Columns, plan: StampPlan) -> Columns:
     return projected
 
 
-def _make_counts_whole(columns: Columns) -> tuple[Columns, pa.Array | None]:
+def _convert_float_counts_to_integers(columns: Columns) -> tuple[Columns, pa.Array | None]:
     """The columns with integers for floats; and the fault of rows with a count that is no whole number."""
     cases = []
     for name, text in NO_WHOLE_NUMBER.items():
         if name in columns and has_floats(columns[name].type):
-            whole, is_odd = to_whole_numbers(columns[name])
+            whole, is_odd = convert_floats_to_integers_and_mark_fractions(columns[name])
             columns = {**columns, name: whole}
             cases.append((is_odd, text))
     return columns, _describe_first_fault(*cases) if cases else None
@@ -133,51 +133,51 @@ def find_entry_places(names: pa.Array, members: Members) -> pa.Array:
     return pc.if_else(text.is_valid(), place, None)
 
 
-def to_stamp_names(
-    names: pa.Array, like: pa.DataType, members: Members, *, has_places: bool = False
+def to_names_used_in_stamps(
+    names: pa.Array, type_in_stamps: pa.DataType, members: Members, *, stamps_have_places: bool = False
 ) -> pa.Array:
     """Processes as they are called inside stamps: by texts, or by places, where who is no member is null.
 
     Integers inside stamps and beside them are of one numbering, unless the stamps are known to have places.
     """
-    if not pt.is_integer(like):
+    if not pt.is_integer(type_in_stamps):
         return to_text(names)
-    is_same = pt.is_integer(names.type) and not has_places
+    is_same = pt.is_integer(names.type) and not stamps_have_places
     places = names.cast(pa.int64()) if is_same else find_entry_places(names, members)
     return pc.if_else(pc.greater_equal(places, 0), places, None)
 
 
-def _project_vector(columns: Columns, plan: StampPlan) -> Columns:
+def _project_vector_stamps(columns: Columns, plan: StampPlan) -> Columns:
     """A count for each sender; the sender's own counts the message."""
     stamp = columns["stamp"]
-    return {"needs": stamp, **_project_sender_and_receiver(columns, stamp, plan)}
+    return {"needs": stamp, **_project_sender_number_and_receiver(columns, stamp, plan)}
 
 
-def _project_sender_and_receiver(columns: Columns, vector: pa.Array, plan: StampPlan) -> Columns:
+def _project_sender_number_and_receiver(columns: Columns, vector: pa.Array, plan: StampPlan) -> Columns:
     """Sender and receiver as a vector of times names them, and the sender's own entry."""
     projected = {}
     if pt.is_map(vector.type):
-        sender = to_stamp_names(columns["sender"], vector.type.key_type, plan.members)
-        projected["number"] = _take_entry_named(vector, sender)
+        sender = to_names_used_in_stamps(columns["sender"], vector.type.key_type, plan.members)
+        projected["number"] = _take_entry_of_each_map_by_name(vector, sender)
         projected["sender"] = to_text(sender)
         if "receiver" in columns:
             projected["receiver"] = to_text(
-                to_stamp_names(columns["receiver"], vector.type.key_type, plan.members)
+                to_names_used_in_stamps(columns["receiver"], vector.type.key_type, plan.members)
             )
         return projected
     projected["sender"] = find_entry_places(columns["sender"], plan.members)
-    projected["number"] = _take_entry_at(vector, projected["sender"])
+    projected["number"] = _take_entry_of_each_list_at_place(vector, projected["sender"])
     if "receiver" in columns:
         projected["receiver"] = find_entry_places(columns["receiver"], plan.members)
     return projected
 
 
-def _project_matrix(columns: Columns, plan: StampPlan) -> Columns:
+def _project_matrix_stamps(columns: Columns, plan: StampPlan) -> Columns:
     """Row x has what x has sent to each, before this message; only the receiver's column is of use."""
     receiver = find_entry_places(columns["receiver"], plan.members)
     sender = find_entry_places(columns["sender"], plan.members)
-    column, is_square = _take_matrix_column(columns["stamp"], receiver)
-    number = pc.add(_take_entry_at(column, sender), 1)
+    column, is_square = _take_matrix_columns_and_mark_squares(columns["stamp"], receiver)
+    number = pc.add(_take_entry_of_each_list_at_place(column, sender), 1)
     size = pc.list_value_length(column)
     not_square = pc.binary_join_element_wise(
         "the stamp is not square: it has ", size.cast(pa.string()), " rows, and one not as many entries", ""
@@ -189,61 +189,65 @@ def _project_matrix(columns: Columns, plan: StampPlan) -> Columns:
         (~is_square, not_square),
         (is_unknown, UNKNOWN_RECEIVER),
     )
-    apart = _make_ordering_receiver_column(columns)
+    apart = _make_ordered_at_column_if_receiver(columns)
     return {"needs": column, "sender": sender, "number": number, "fault": fault, **apart}
 
 
-def _make_ordering_receiver_column(columns: Columns) -> Columns:
+def _make_ordered_at_column_if_receiver(columns: Columns) -> Columns:
     """Stamps that are made for their receiver tell nothing elsewhere: each receiver has its own order."""
     return {"ordered_at": to_text(columns["receiver"])} if "receiver" in columns else {}
 
 
-def _take_matrix_column(matrix: pa.Array, places: pa.Array) -> tuple[pa.Array, Bools]:
+def _take_matrix_columns_and_mark_squares(
+    matrices: pa.Array, column_places: pa.Array
+) -> tuple[pa.Array, Bools]:
     """The entry at its place of every row of each matrix; and which matrices are square."""
-    flat = flatten_lists(matrix)
+    flat = flatten_lists(matrices)
     matrix_rows = flat.items[0]
-    rows = flat.rows
-    place = to_integers(places, -1)[rows]
-    column = _take_entry_at(matrix_rows, pa.array(place))
+    rows = flat.row_of_item
+    place = to_integers(column_places, -1)[rows]
+    column = _take_entry_of_each_list_at_place(matrix_rows, pa.array(place))
     lengths = to_integers(pc.list_value_length(matrix_rows), -1)
     is_odd = lengths != np.diff(flat.starts)[rows]
-    is_square = np.bincount(rows[is_odd], minlength=len(matrix)) == 0
-    return _make_lists(flat.starts, column, matrix), is_square
+    is_square = np.bincount(rows[is_odd], minlength=len(matrices)) == 0
+    return _make_lists_null_where(flat.starts, column, matrices), is_square
 
 
-def _project_triples(columns: Columns, plan: StampPlan) -> Columns:
+def _project_triples_stamps(columns: Columns, plan: StampPlan) -> Columns:
     """The entries of a matrix that are not 0: from, to and count."""
     stamp = columns["stamp"]
     flat = flatten_lists(stamp)
-    rows = flat.rows
+    rows = flat.row_of_item
     source, to, count = flat.items[0].flatten()
-    receiver = to_stamp_names(columns["receiver"], to.type, plan.members)
-    sender = to_stamp_names(columns["sender"], source.type, plan.members)
-    is_for_receiver = _match_names_of_rows(to, receiver, rows)
-    is_own = is_for_receiver & _match_names_of_rows(source, sender, rows)
+    receiver = to_names_used_in_stamps(columns["receiver"], to.type, plan.members)
+    sender = to_names_used_in_stamps(columns["sender"], source.type, plan.members)
+    is_for_receiver = _mark_entries_with_name_of_their_row(to, receiver, rows)
+    is_own = is_for_receiver & _mark_entries_with_name_of_their_row(source, sender, rows)
     sent_before = _take_first_chosen_of_each_row(count, is_own, rows, len(stamp))
     number = pc.add(sent_before.fill_null(0), 1)
-    is_odd = _find_rows_with_null(flat, source, to, count)
+    is_odd = _mark_rows_with_null_field(flat, source, to, count)
     fault = _describe_first_fault(
         *_list_receiver_faults(columns, receiver),
         (is_odd, "the stamp has an entry without from, to or count"),
     )
-    needs = _make_pairs(flat.starts, is_for_receiver, source, count, stamp)
-    apart = _make_ordering_receiver_column(columns)
+    needs = _make_lists_of_kept_pairs(flat.starts, is_for_receiver, source, count, stamp)
+    apart = _make_ordered_at_column_if_receiver(columns)
     return {"needs": needs, "sender": to_text(sender), "number": number, "fault": fault, **apart}
 
 
-def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
+def _project_pairs_stamps(columns: Columns, plan: StampPlan) -> Columns:
     """The time of the message and, for each process written to, the time of the last message to it."""
     stamp = columns["stamp"]
     time, last = stamp.flatten()
     flat = flatten_lists(last)
-    rows = flat.rows
+    rows = flat.row_of_item
     entries = flat.items if pt.is_map(last.type) else flat.items[0].flatten()
     process, times = entries
-    has_places = not pt.is_map(time.type)
-    receiver = to_stamp_names(columns["receiver"], process.type, plan.members, has_places=has_places)
-    is_for_receiver = _match_names_of_rows(process, receiver, rows)
+    stamps_have_places = not pt.is_map(time.type)
+    receiver = to_names_used_in_stamps(
+        columns["receiver"], process.type, plan.members, stamps_have_places=stamps_have_places
+    )
+    is_for_receiver = _mark_entries_with_name_of_their_row(process, receiver, rows)
     entry = _take_first_chosen_of_each_row(times, is_for_receiver, rows, len(stamp))
     empty, null = pa.scalar([], times.type), pa.scalar(None, times.type)
     needs = pc.if_else(entry.is_valid(), entry, empty)
@@ -254,42 +258,43 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
         *_list_receiver_faults(columns, receiver),
         (has_no_last, "the stamp has no list of last messages"),
         (
-            _find_rows_with_null(flat, process, times),
+            _mark_rows_with_null_field(flat, process, times),
             "the stamp has a last message without a process or a time",
         ),
         (times_of_receiver > 1, "the stamp has two last messages to the receiver"),
     )
-    projected = _project_sender_and_receiver(columns, time, plan)
+    projected = _project_sender_number_and_receiver(columns, time, plan)
     return {
         "needs": needs,
         "gains": time,
         "fault": fault,
         **projected,
-        **_make_ordering_receiver_column(columns),
+        **_make_ordered_at_column_if_receiver(columns),
     }
 
 
-def _project_log(columns: Columns, plan: StampPlan) -> Columns:
+def _project_log_stamps(columns: Columns, plan: StampPlan) -> Columns:
     """Messages of the past: sender, number and, unless all are for this receiver, destinations."""
     stamp = columns["stamp"]
     flat = flatten_lists(stamp)
     source, count, *destinations = flat.items[0].flatten()
-    sender = to_text(to_stamp_names(columns["sender"], source.type, plan.members))
+    sender = to_text(to_names_used_in_stamps(columns["sender"], source.type, plan.members))
     number = columns["number"].cast(pa.int64())
-    projected = {"sender": sender, "number": number, **_make_ordering_receiver_column(columns)}
+    projected = {"sender": sender, "number": number, **_make_ordered_at_column_if_receiver(columns)}
     is_needed = np.ones(len(source), dtype=bool)
     if destinations:
         (to,) = destinations
-        receiver = to_stamp_names(columns["receiver"], to.type.value_type, plan.members)
-        is_needed = _find_entries_for_receiver(to, receiver, flat.rows)
-        past = _make_pairs(flat.starts, True, source, count, stamp)
+        receiver = to_names_used_in_stamps(columns["receiver"], to.type.value_type, plan.members)
+        is_needed = _find_entries_for_receiver(to, receiver, flat.row_of_item)
+        past = _make_lists_of_kept_pairs(flat.starts, True, source, count, stamp)
         projected["past"] = _add_previous_message_of_sender(past, sender, number)
-        is_odd = _find_rows_with_null(flat, source, count, to) | _find_rows_with_null_name(flat, to)
+        is_odd = _mark_rows_with_null_field(flat, source, count, to)
+        is_odd |= _mark_rows_with_null_in_name_lists(flat, to)
         fault = "the stamp has an entry without a sender, a number or destinations"
         projected["fault"] = _describe_first_fault(*_list_receiver_faults(columns, receiver), (is_odd, fault))
-    projected["needs"] = _make_pairs(flat.starts, is_needed, source, count, stamp)
+    projected["needs"] = _make_lists_of_kept_pairs(flat.starts, is_needed, source, count, stamp)
     if "receiver" in columns:
-        receiver = to_stamp_names(columns["receiver"], source.type, plan.members)
+        receiver = to_names_used_in_stamps(columns["receiver"], source.type, plan.members)
         projected["receiver"] = to_text(receiver)
     return projected
 
@@ -297,8 +302,8 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
 def _find_entries_for_receiver(destinations: pa.Array, receiver: pa.Array, row_of_entry: Ints) -> Bools:
     """Which entries have the receiver of their row among their destinations."""
     flat = flatten_lists(destinations)
-    entry_of_name = flat.rows
-    is_receiver = _match_names_of_rows(flat.items[0], receiver, row_of_entry[entry_of_name])
+    entry_of_name = flat.row_of_item
+    is_receiver = _mark_entries_with_name_of_their_row(flat.items[0], receiver, row_of_entry[entry_of_name])
     entries = entry_of_name[is_receiver]
     return np.bincount(entries, minlength=len(destinations)) > 0
 
@@ -312,14 +317,14 @@ def _add_previous_message_of_sender(past: pa.Array, sender: pa.Array, number: pa
     number_before = pc.max_element_wise(number_before, 0, skip_nulls=False)
     own = pa.StructArray.from_arrays([sender, number_before], fields=list(entries.type))
     # Behind the entries of each row comes its own one.
-    rows = np.concatenate((flat.rows, each_row))
+    rows = np.concatenate((flat.row_of_item, each_row))
     order = np.argsort(rows, kind="stable")
     both = pa.concat_arrays([entries, own]).take(pa.array(order))
     starts = flat.starts + np.arange(len(past) + 1)
-    return _make_lists(starts, both, past)
+    return _make_lists_null_where(starts, both, past)
 
 
-def _project_shared(columns: Columns, plan: StampPlan) -> Columns:
+def _project_shared_entry_stamps(columns: Columns, plan: StampPlan) -> Columns:
     """Entries that several senders share, and the keys of the sender: the places it counts on."""
     projected = {
         "needs": columns["stamp"],
@@ -331,7 +336,7 @@ def _project_shared(columns: Columns, plan: StampPlan) -> Columns:
     return projected
 
 
-def _project_parents(columns: Columns, plan: StampPlan) -> Columns:
+def _project_parent_stamps(columns: Columns, plan: StampPlan) -> Columns:
     """The ids of the messages that came directly before; in a struct, also of those that must have come."""
     stamp = columns["stamp"]
     lists = stamp.flatten() if pt.is_struct(stamp.type) else [stamp]
@@ -339,13 +344,13 @@ def _project_parents(columns: Columns, plan: StampPlan) -> Columns:
     return {**dict(zip(("needs", "present"), ids, strict=False)), "id": to_text(columns["id"])}
 
 
-def _project_sequence(columns: Columns, plan: StampPlan) -> Columns:
+def _project_sequence_numbers(columns: Columns, plan: StampPlan) -> Columns:
     """The number of the message at its sender, from 1."""
     number = columns["number" if "number" in columns else "stamp"]
     return {"sender": to_text(columns["sender"]), "number": number.cast(pa.int64())}
 
 
-def _project_packets(columns: Columns, plan: StampPlan) -> Columns:
+def _project_packet_stamps(columns: Columns, plan: StampPlan) -> Columns:
     """Packets of a protocol, which reads its stamps itself; the group is the process they arrived at."""
     return {
         "needs": columns["stamp"],
@@ -357,23 +362,23 @@ def _project_packets(columns: Columns, plan: StampPlan) -> Columns:
 
 
 _PROJECTIONS: dict[str, Callable[[Columns, StampPlan], Columns]] = {
-    "vector": _project_vector,
-    "clock": _project_vector,
-    "matrix": _project_matrix,
-    "triples": _project_triples,
-    "pairs": _project_pairs,
-    "log": _project_log,
-    "predecessors": _project_log,
-    "shared": _project_shared,
-    "parents": _project_parents,
-    "sequence": _project_sequence,
-    "packets": _project_packets,
+    "vector": _project_vector_stamps,
+    "clock": _project_vector_stamps,
+    "matrix": _project_matrix_stamps,
+    "triples": _project_triples_stamps,
+    "pairs": _project_pairs_stamps,
+    "log": _project_log_stamps,
+    "predecessors": _project_log_stamps,
+    "shared": _project_shared_entry_stamps,
+    "parents": _project_parent_stamps,
+    "sequence": _project_sequence_numbers,
+    "packets": _project_packet_stamps,
 }
 
 
-def choose_reading(plan: StampPlan, stamp: pa.DataType) -> Reading:
+def choose_reading(plan: StampPlan, stamp_type: pa.DataType) -> Reading:
     """What the kernel does with the columns of a projection of stamps of this type."""
-    by_place = not pt.is_map(stamp)
+    by_place = not pt.is_map(stamp_type)
     if plan.form in ("vector", "clock"):
         shape = "entries" if by_place else "pairs"
         members = plan.members if by_place else None
@@ -384,19 +389,19 @@ def choose_reading(plan: StampPlan, stamp: pa.DataType) -> Reading:
     if plan.form == "triples":
         return Reading("pairs")
     if plan.form == "pairs":
-        by_place = not pt.is_map(stamp.field(0).type)
+        by_place = not pt.is_map(stamp_type.field(0).type)
         shape = "entries" if by_place else "pairs"
         members = plan.members if by_place else None
         return Reading(shape, stretches=False, noun="time", members=members)
     if plan.form in ("log", "predecessors"):
         return Reading("pairs", stretches=False, silent=True)
-    is_seen_whole = plan.form in ("shared", "parents") and not pt.is_struct(stamp)
+    is_seen_whole = plan.form in ("shared", "parents") and not pt.is_struct(stamp_type)
     return Reading(plan.form, whole=is_seen_whole)
 
 
-def _take_entry_at(counts: pa.Array, places: pa.Array) -> pa.Array:
+def _take_entry_of_each_list_at_place(lists: pa.Array, places: pa.Array) -> pa.Array:
     """The entry of each list at a place; null where the list has none."""
-    flat = flatten_lists(counts)
+    flat = flatten_lists(lists)
     place = to_integers(places, -1)
     is_inside = (place >= 0) & (place < np.diff(flat.starts))
     at = np.where(is_inside, flat.starts[:-1] + place, 0)
@@ -404,13 +409,13 @@ def _take_entry_at(counts: pa.Array, places: pa.Array) -> pa.Array:
     return entries.cast(pa.int64())
 
 
-def _take_entry_named(counts: pa.Array, names: pa.Array) -> pa.Array:
+def _take_entry_of_each_map_by_name(maps: pa.Array, names: pa.Array) -> pa.Array:
     """The entry of each map that has a name; null where the map has none."""
-    flat = flatten_lists(counts)
-    rows = flat.rows
+    flat = flatten_lists(maps)
+    rows = flat.row_of_item
     keys, values = flat.items
-    is_named = _match_names_of_rows(keys, names, rows)
-    entries = _take_first_chosen_of_each_row(values, is_named, rows, len(counts))
+    is_named = _mark_entries_with_name_of_their_row(keys, names, rows)
+    entries = _take_first_chosen_of_each_row(values, is_named, rows, len(maps))
     return entries.cast(pa.int64())
 
 
@@ -424,31 +429,31 @@ def _take_first_chosen_of_each_row(
     return values.take(pa.array(at, mask=at < 0))
 
 
-def _match_names_of_rows(entries: pa.Array, names: pa.Array, rows: Ints) -> Bools:
+def _mark_entries_with_name_of_their_row(entries: pa.Array, names: pa.Array, row_of_entry: Ints) -> Bools:
     """Which entries have the name of their row; null is no name."""
     if not pt.is_integer(entries.type):
         encoded = entries.dictionary_encode()
         entries = encoded.indices
         names = pc.index_in(names, value_set=encoded.dictionary)
     name_of_row = to_integers(names, -2)
-    return np.asarray(to_integers(entries, -1) == name_of_row[rows])
+    return np.asarray(to_integers(entries, -1) == name_of_row[row_of_entry])
 
 
-def _find_rows_with_null(flat: FlatLists, *fields: pa.Array) -> Bools:
+def _mark_rows_with_null_field(flat: FlatLists, *fields: pa.Array) -> Bools:
     """Which rows have an entry without one of its fields."""
     is_null = np.zeros(len(fields[0]), dtype=bool)
     for field in fields:
         if field.null_count:
             is_null |= field.is_null().to_numpy(zero_copy_only=False)
-    rows = flat.rows[is_null]
+    rows = flat.row_of_item[is_null]
     return np.bincount(rows, minlength=len(flat.starts) - 1) > 0
 
 
-def _find_rows_with_null_name(flat: FlatLists, names: pa.Array) -> Bools:
+def _mark_rows_with_null_in_name_lists(flat: FlatLists, name_lists: pa.Array) -> Bools:
     """Which rows have an entry with a null in its list of names."""
-    inner = flatten_lists(names)
+    inner = flatten_lists(name_lists)
     is_null = inner.items[0].is_null().to_numpy(zero_copy_only=False)
-    rows = flat.rows[inner.rows[is_null]]
+    rows = flat.row_of_item[inner.row_of_item[is_null]]
     return np.bincount(rows, minlength=len(flat.starts) - 1) > 0
 
 
@@ -467,8 +472,8 @@ def _describe_first_fault(*cases: tuple[pa.Array | Bools, str | pa.Array]) -> pa
     return fault
 
 
-def _make_pairs(
-    starts: Ints, is_kept: Bools | bool, names: pa.Array, counts: pa.Array, like: pa.Array
+def _make_lists_of_kept_pairs(
+    starts: Ints, is_kept: Bools | bool, names: pa.Array, counts: pa.Array, null_where: pa.Array
 ) -> pa.Array:
     """Lists of (name, count) of the entries that are kept; null where the stamp is."""
     fields = [to_text(names), counts.cast(pa.int64())]
@@ -476,11 +481,11 @@ def _make_pairs(
     if is_kept is not True:
         before = np.concatenate(([0], np.cumsum(is_kept)))
         starts, pairs = before[starts], pairs.filter(pa.array(is_kept))
-    return _make_lists(starts, pairs, like)
+    return _make_lists_null_where(starts, pairs, null_where)
 
 
-def _make_lists(starts: Ints, items: pa.Array, like: pa.Array) -> pa.Array:
+def _make_lists_null_where(starts: Ints, items: pa.Array, null_where: pa.Array) -> pa.Array:
     """Lists with these items, null where another column is."""
-    is_null = like.is_null().to_numpy(zero_copy_only=False)
+    is_null = null_where.is_null().to_numpy(zero_copy_only=False)
     offsets = pa.array(starts.astype(np.int32), mask=np.append(is_null, False))
     return pa.ListArray.from_arrays(offsets, items)

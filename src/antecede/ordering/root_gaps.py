@@ -7,6 +7,7 @@ held rows that need it, directly or through others, wait for it. A cycle of held
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -40,9 +41,17 @@ def list_gap_sort_keys(columns: Iterable[str]) -> list[tuple[str, str]]:
     return [("waiting", "descending"), *((name, "ascending") for name in ("missing", *places))]
 
 
+class HeldExplanations(NamedTuple):
+    """What is said of each row of the table; null where there is nothing to be said."""
+
+    missing: pa.Array
+    gaps: pa.Array
+    notes: pa.Array
+
+
 def explain_held_rows(
     stamps: Stamps, reading: Reading, group: Ints, released: Released, is_seen: Mask
-) -> tuple[pa.Array, pa.Array, pa.Array]:
+) -> HeldExplanations:
     """For each row of the table a list of what it lacks, a list of root gaps, and a note, or null.
 
     The root gaps and the note of a group stand at the first of its held rows. Rows that the user does not
@@ -53,7 +62,7 @@ def explain_held_rows(
     held, have = np.concatenate((seen, unseen)), released.have
     unmet = select_unmet_needs(stamps.needs, held, have)
     if reading.silent or reading.shape == "parents":  # these may name one thing twice
-        unmet = _drop_repeated_pairs(unmet)
+        unmet = _drop_pairs_repeated_in_row(unmet)
     if stamps.add:
         roots = find_root_gaps_by_replay(
             have, unmet, take_pairs_of_rows(stamps.gains, held), counted=len(seen)
@@ -67,13 +76,14 @@ def explain_held_rows(
     is_answer = rows < len(seen)
     answer_rows = held[rows[is_answer]]
     missing = _group_items_by_row(answer_rows, texts.filter(pa.array(is_answer)), len(group))
-    gaps = _list_root_gaps(stamps, reading, group, seen, roots, cycle_texts)
+    gaps = _list_root_gaps_at_first_held_rows(stamps, reading, group, seen, roots, cycle_texts)
     if not reading.counted or reading.ticks:
-        return missing, gaps, pa.nulls(len(group), pa.string())
-    return missing, gaps, _note_overcounting_clocks(stamps, group, released, roots)
+        return HeldExplanations(missing, gaps, pa.nulls(len(group), pa.string()))
+    notes = _note_overcounting_clocks(stamps, group, released, roots)
+    return HeldExplanations(missing, gaps, notes)
 
 
-def _drop_repeated_pairs(pairs: Rows) -> Rows:
+def _drop_pairs_repeated_in_row(pairs: Rows) -> Rows:
     """The pairs without those that stand in their row before."""
     row = list_item_rows(pairs.starts)
     by_pair = np.lexsort((pairs.counts, pairs.slots, row))  # equal ones stay in the order of the row
@@ -86,7 +96,7 @@ def _drop_repeated_pairs(pairs: Rows) -> Rows:
     return Rows(compute_starts(kept), pairs.slots[is_first], pairs.counts[is_first])
 
 
-def _list_root_gaps(
+def _list_root_gaps_at_first_held_rows(
     stamps: Stamps, reading: Reading, group: Ints, held: Ints, roots: RootGaps, cycle_texts: list[str]
 ) -> pa.Array:
     """The gaps and cycles of each group with how many rows wait for each, at its first held row."""
@@ -118,7 +128,7 @@ def _note_overcounting_clocks(stamps: Stamps, group: Ints, released: Released, r
     group_count = int(group.max()) + 1
     messages = np.bincount(group[arrived], minlength=group_count)
     holes = _count_gaps_between_messages(stamps, held, roots, group_count)
-    receives = _count_likely_receives(stamps, group, arrived, messages)
+    receives = _count_numbers_likely_given_to_receives(stamps, group, arrived, messages)
     is_small = messages <= FEW_ROWS
     shows_none = (
         np.bincount(group[_find_rows_after_unnumbered_receives(stamps, arrived)], minlength=group_count) > 0
@@ -142,12 +152,14 @@ def _count_gaps_between_messages(stamps: Stamps, held: Ints, roots: RootGaps, gr
     return np.bincount(stamps.slots.get_groups(slot)[is_between], minlength=group_count)
 
 
-def _count_likely_receives(stamps: Stamps, group: Ints, arrived: Ints, messages: Ints) -> Ints:
+def _count_numbers_likely_given_to_receives(
+    stamps: Stamps, group: Ints, arrived: Ints, message_counts: Ints
+) -> Ints:
     """How many numbers each group lacks that its senders may have given to receives.
 
     A sender receives a message once, and then knows of it. So the last row of a sender knows of at least as
     many rows of others as numbers are missing up to it, if these are receives. Messages of the receiver need
-    no rows: it may have sent as many as the group has `messages`.
+    no rows: it may have sent as many as the group has messages.
     """
     rows = _sort_by_sender_and_number(stamps, arrived)
     own, number = stamps.own[rows], stamps.number[rows]
@@ -162,9 +174,9 @@ def _count_likely_receives(stamps: Stamps, group: Ints, arrived: Ints, messages:
     present[needs.slots == stamps.own[last_rows][owner]] = 0
     known = np.bincount(owner, weights=present, minlength=len(last_rows))
     if stamps.of_receiver is not None:
-        known += np.minimum(stamps.of_receiver[last_rows], messages[group[last_rows]])
+        known += np.minimum(stamps.of_receiver[last_rows], message_counts[group[last_rows]])
     likely = np.where(missing <= known, missing, 0)
-    return np.bincount(group[last_rows], weights=likely, minlength=len(messages)).astype(np.int64)
+    return np.bincount(group[last_rows], weights=likely, minlength=len(message_counts)).astype(np.int64)
 
 
 def _sort_by_sender_and_number(stamps: Stamps, rows: Ints) -> Ints:

@@ -66,16 +66,16 @@ class Places(NamedTuple):
     starts: Ints
     places: Ints | None
 
-    def find_entries_of_process(self, process: Ints, rows: Ints) -> Ints:
+    def find_entries_for_process_of_row(self, process_of_row: Ints, chosen_rows: Ints) -> Ints:
         """Where the process of each row stands, for those of the rows that have an entry for it."""
         lengths = np.diff(self.starts)
         if self.places is None:
-            place = process[rows]
-            has_entry = place < lengths[rows]
-            return (self.starts[:-1][rows] + place)[has_entry]
-        is_chosen = np.zeros(len(process), dtype=bool)
-        is_chosen[rows] = True
-        is_process = self.places == np.repeat(process, lengths)
+            place = process_of_row[chosen_rows]
+            has_entry = place < lengths[chosen_rows]
+            return (self.starts[:-1][chosen_rows] + place)[has_entry]
+        is_chosen = np.zeros(len(process_of_row), dtype=bool)
+        is_chosen[chosen_rows] = True
+        is_process = self.places == np.repeat(process_of_row, lengths)
         return np.flatnonzero(is_process & np.repeat(is_chosen, lengths))
 
     def make_slot_keys(self, group: Ints, width: int, dtype: Any) -> Counts:
@@ -121,7 +121,7 @@ def assign_slot_numbers(
     in_use = sum(int(part.starts[-1]) for part in parts)
     if group_count * width <= _SPARE * in_use + _FEW:
         dtype = choose_unsigned_type(group_count * width)
-        numbered = [_assign_slots_to_places(part, group, width, dtype) for part in parts]
+        numbered = [_assign_slots_if_every_place_has_one(part, group, width, dtype) for part in parts]
         return Slots(group_count * width, width, None, labels), numbered
     keys = [part.make_slot_keys(group, width, np.int64) for part in parts]
     used, slots = np.unique(np.concatenate(keys), return_inverse=True)
@@ -133,7 +133,7 @@ def assign_slot_numbers(
     return Slots(len(used), width, used, labels), numbered
 
 
-def _assign_slots_to_places(part: Places, group: Ints, width: int, dtype: Any) -> NumberedPlaces:
+def _assign_slots_if_every_place_has_one(part: Places, group: Ints, width: int, dtype: Any) -> NumberedPlaces:
     """The slots of places where every place of every group has one."""
     if part.places is None:
         return NumberedPlaces(part.starts, group * width, width)

@@ -20,11 +20,11 @@ from antecede.ordering.columns import (
     Faults,
     encode_names,
     join_texts,
-    read_counts,
+    read_count_lists,
     read_integers,
-    read_name_lists,
+    read_list_starts_and_names,
 )
-from antecede.ordering.presence import NamedRows, find_absent_keys
+from antecede.ordering.presence import NamedRows, find_directly_and_indirectly_absent_keys
 from antecede.ordering.slots import Places, Slots, assign_slot_numbers, make_one_place_per_row
 
 
@@ -74,15 +74,23 @@ class _PlacedCounts(NamedTuple):
     counts: Counts
 
 
-def read_entry_stamps(
+class _MessageKeys(NamedTuple):
+    """Messages as numbers: their slot, and the code of their count or number."""
+
+    values: Ints  # all counts and numbers, by code
+    present: Ints  # sorted, each once
+    needed: Ints  # in the order in which they are asked for
+
+
+def read_stamps_with_entries_by_place(
     table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults
 ) -> Stamps:
     """Stamps with an entry for each process by its place."""
-    lists = [read_counts(table["needs"], faults, "the stamp")]
+    lists = [read_count_lists(table["needs"], faults, "the stamp")]
     if "gains" in table.column_names:
-        lists.append(read_counts(table["gains"], faults, "the time of the message"))
+        lists.append(read_count_lists(table["gains"], faults, "the time of the message"))
     lengths = np.diff(lists[-1].starts)
-    size = _find_stamp_sizes(lengths, group, reading.members)
+    size = _find_expected_stamp_sizes(lengths, group, reading.members)
     _check_stamp_lengths(lengths, size, faults)
     if len(lists) > 1:  # who has written nothing to the receiver has no entry for it
         need_lengths = np.diff(lists[0].starts)
@@ -94,18 +102,18 @@ def read_entry_stamps(
         _read_process_places(table, "receiver", size, faults) if "receiver" in table.column_names else None
     )
     processes = _Processes(sender, receiver, int(size.max(initial=0)), labels)
-    return _build_stamps(table, reading, group, group_count, faults, processes, placed)
+    return _build_stamps_from_count_lists(table, reading, group, group_count, faults, processes, placed)
 
 
-def read_pair_stamps(
+def read_stamps_with_counts_by_name(
     table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults
 ) -> Stamps:
     """Stamps with counts for some processes, which are named."""
-    lists = [read_counts(table["needs"], faults, "the stamp")]
+    lists = [read_count_lists(table["needs"], faults, "the stamp")]
     if "gains" in table.column_names:
-        lists.append(read_counts(table["gains"], faults, "the time of the message"))
+        lists.append(read_count_lists(table["gains"], faults, "the time of the message"))
     if "past" in table.column_names:
-        lists.append(read_counts(table["past"], faults, "the stamp"))
+        lists.append(read_count_lists(table["past"], faults, "the stamp"))
     roles = [name for name in ("sender", "receiver") if name in table.column_names]
     role_columns = [table[name] for name in roles]
     names, codes = encode_names(*role_columns, *(part.names for part in lists))
@@ -113,7 +121,7 @@ def read_pair_stamps(
     for role, code in zip(roles, role_codes, strict=True):
         faults.add(code < 0, f"there is no {role}")
     for part, code in zip(lists, list_codes, strict=True):
-        faults.add(np.unique(part.rows[code < 0]), "the stamp has an entry without a name")
+        faults.add(np.unique(part.row_of_count[code < 0]), "the stamp has an entry without a name")
         if not reading.silent:  # a log may name several messages of one sender
             faults.add(
                 find_lists_with_repeats(part.starts, code, len(names)),
@@ -125,7 +133,7 @@ def read_pair_stamps(
     ]
     sender, *receivers = (np.maximum(code, 0) for code in role_codes)
     processes = _Processes(sender, receivers[0] if receivers else None, len(names), names)
-    return _build_stamps(table, reading, group, group_count, faults, processes, placed)
+    return _build_stamps_from_count_lists(table, reading, group, group_count, faults, processes, placed)
 
 
 def read_sequence_stamps(
@@ -138,25 +146,25 @@ def read_sequence_stamps(
     before = np.maximum(read_integers(table["number"], 0) - 1, 0)
     needs = _PlacedCounts(make_one_place_per_row(sender), before)
     processes = _Processes(sender, None, len(names), names)
-    return _build_stamps(table, reading, group, group_count, faults, processes, [needs])
+    return _build_stamps_from_count_lists(table, reading, group, group_count, faults, processes, [needs])
 
 
-def _build_stamps(
+def _build_stamps_from_count_lists(
     table: pa.Table,
     reading: Reading,
     group: Ints,
     group_count: int,
     faults: Faults,
     processes: _Processes,
-    lists: list[_PlacedCounts],
+    count_lists: list[_PlacedCounts],
 ) -> Stamps:
     """Stamps from a list of needs and, if there is a second, what that is by the name of its column."""
-    number = _read_numbers(table, reading, faults)
+    number = _read_and_check_message_numbers(table, reading, faults)
     good = np.flatnonzero(~faults.bad)
-    needs_list, *other_lists = lists
+    needs_list, *other_lists = count_lists
     if reading.counted:
-        needs_list.counts[needs_list.places.find_entries_of_process(processes.sender, good)] -= 1
-    places = [make_one_place_per_row(processes.sender), *(part.places for part in lists)]
+        needs_list.counts[needs_list.places.find_entries_for_process_of_row(processes.sender, good)] -= 1
+    places = [make_one_place_per_row(processes.sender), *(part.places for part in count_lists)]
     slots, (own_places, need_places, *other_places) = assign_slot_numbers(
         group, group_count, processes.width, places, processes.labels
     )
@@ -165,7 +173,7 @@ def _build_stamps(
     of_receiver = receiver_slot = None
     if processes.receiver is not None:
         # What the receiver itself has sent is there without a row; but rows of it come first if there are.
-        entries = needs_list.places.find_entries_of_process(processes.receiver, good)
+        entries = needs_list.places.find_entries_for_process_of_row(processes.receiver, good)
         of_receiver = np.zeros(len(own), dtype=np.int64)
         row_of_entry = np.searchsorted(needs.starts, entries, side="right") - 1
         of_receiver[row_of_entry] = needs.counts[entries]
@@ -196,42 +204,44 @@ def _build_stamps(
     return Stamps(needs, other, slots, own, number, number, causal_rank=sum_counts_by_row(other))
 
 
-def find_last_present_messages(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> Ints:
+def find_last_present_messages(
+    slots: Counts, counts: Counts, present_slots: Ints | Counts, present_numbers: Ints
+) -> Ints:
     """The last message of each slot up to the count that is in the table, 0 if none is.
 
-    The messages of the table are those with the slots `own` and these numbers.
+    The messages of the table are those with the slots and numbers that are called present.
     """
-    values, table_keys, needed_keys = _encode_message_keys(slots, counts, own, numbers)
-    width = len(values)
-    at = np.searchsorted(table_keys, needed_keys, side="right") - 1
-    last_key = np.append(table_keys, -1)[at]
+    keys = _encode_message_keys(slots, counts, present_slots, present_numbers)
+    width = len(keys.values)
+    at = np.searchsorted(keys.present, keys.needed, side="right") - 1
+    last_key = np.append(keys.present, -1)[at]
     is_same_slot = last_key // width == slots
-    last: Ints = np.where(is_same_slot, values[last_key % width], 0)
+    last: Ints = np.where(is_same_slot, keys.values[last_key % width], 0)
     return last
 
 
-def count_present_messages(slots: Counts, counts: Counts, own: Ints, numbers: Ints) -> Ints:
+def count_present_messages(slots: Counts, counts: Counts, present_slots: Ints, present_numbers: Ints) -> Ints:
     """How many messages of each slot up to the count are in the table."""
-    values, table_keys, needed_keys = _encode_message_keys(slots, counts, own, numbers)
-    first_keys = slots.astype(np.int64) * len(values)
-    before_slot = np.searchsorted(table_keys, first_keys)
-    up_to_count: Ints = np.searchsorted(table_keys, needed_keys, side="right")
+    keys = _encode_message_keys(slots, counts, present_slots, present_numbers)
+    first_keys = slots.astype(np.int64) * len(keys.values)
+    before_slot = np.searchsorted(keys.present, first_keys)
+    up_to_count: Ints = np.searchsorted(keys.present, keys.needed, side="right")
     return up_to_count - before_slot
 
 
 def _encode_message_keys(
-    slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """All counts and numbers by their codes, the sorted keys of the table, and those that are needed.
+    slots: Counts, counts: Counts, present_slots: Ints | Counts, present_numbers: Ints
+) -> _MessageKeys:
+    """The keys of messages in the table, and of those that are needed.
 
     Counts are coded by their order, so that slot * codes + code fits into 63 bits, and keys are in the order
     of (slot, count).
     """
-    values, codes = np.unique(np.concatenate((counts, numbers)), return_inverse=True)
+    values, codes = np.unique(np.concatenate((counts, present_numbers)), return_inverse=True)
     width = len(values)
-    table_keys = np.unique(own.astype(np.int64) * width + codes[len(counts) :])
-    needed_keys = slots.astype(np.int64) * width + codes[: len(counts)]
-    return values, table_keys, needed_keys
+    present = np.unique(present_slots.astype(np.int64) * width + codes[len(counts) :])
+    needed = slots.astype(np.int64) * width + codes[: len(counts)]
+    return _MessageKeys(values, present, needed)
 
 
 def add_previous_row_needs(stamps: Stamps, faults: Faults) -> Stamps:
@@ -257,7 +267,7 @@ def sum_counts_by_row(rows: Rows | Runs) -> Ints:
     return np.diff(sum_before[rows.starts])
 
 
-def _read_numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
+def _read_and_check_message_numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
     """What each message counts as at its sender."""
     number = read_integers(table["number"], -1)
     if reading.counted:
@@ -269,7 +279,7 @@ def _read_numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
     return np.clip(number, 0, LARGEST)
 
 
-def _find_stamp_sizes(lengths: Ints, group: Ints, members: tuple[str, ...] | None) -> Ints:
+def _find_expected_stamp_sizes(lengths: Ints, group: Ints, members: tuple[str, ...] | None) -> Ints:
     """How many entries a stamp of each row's group has: as told, or as most of them have, or the larger."""
     if members is not None:
         return np.full(len(group), len(members))
@@ -284,20 +294,20 @@ def _find_stamp_sizes(lengths: Ints, group: Ints, members: tuple[str, ...] | Non
     return usual[group]
 
 
-def _check_stamp_lengths(lengths: Ints, size: Ints, faults: Faults) -> None:
-    is_wrong = lengths != size
+def _check_stamp_lengths(lengths: Ints, expected: Ints, faults: Faults) -> None:
+    is_wrong = lengths != expected
     if is_wrong.any():
-        length, needed = pa.array(lengths[is_wrong]), pa.array(size[is_wrong])
+        length, needed = pa.array(lengths[is_wrong]), pa.array(expected[is_wrong])
         text = join_texts("the stamp has ", length, " entries where this group needs ", needed)
         faults.add(np.flatnonzero(is_wrong), text)
 
 
-def _read_process_places(table: pa.Table, name: str, size: Ints, faults: Faults) -> Ints:
+def _read_process_places(table: pa.Table, role: str, stamp_size: Ints, faults: Faults) -> Ints:
     """The place of the row's sender or receiver."""
-    place = read_integers(table[name], -1)
-    faults.add(np.asarray(table[name].is_null()), f"there is no {name}")
-    is_unknown = (place < 0) | (place >= size)
-    faults.add(is_unknown, f"the {name} is unknown: the stamp has no entry for it")
+    place = read_integers(table[role], -1)
+    faults.add(np.asarray(table[role].is_null()), f"there is no {role}")
+    is_unknown = (place < 0) | (place >= stamp_size)
+    faults.add(is_unknown, f"the {role} is unknown: the stamp has no entry for it")
     return np.where(is_unknown, 0, place)
 
 
@@ -305,13 +315,13 @@ def read_shared_entry_stamps(
     table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults
 ) -> Stamps:
     """Entries shared by several senders: one less is needed on the keys of the sender, which it counts on."""
-    needs = read_counts(table["needs"], faults, "the stamp")
-    keys = read_counts(table["keys"], faults, "the list of keys")
+    needs = read_count_lists(table["needs"], faults, "the stamp")
+    keys = read_count_lists(table["keys"], faults, "the list of keys")
     lengths = np.diff(needs.starts)
-    size = _find_stamp_sizes(lengths, group, None)
+    size = _find_expected_stamp_sizes(lengths, group, None)
     _check_stamp_lengths(lengths, size, faults)
     _check_sender_keys(needs, keys, size, faults)
-    key_rows, key = keys.rows, keys.counts.astype(np.int64)
+    key_rows, key = keys.row_of_count, keys.counts.astype(np.int64)
     is_good = ~faults.bad[key_rows]
     total = sum_counts_by_row(Rows(needs.starts, needs.counts, needs.counts))
     needs.counts[(needs.starts[key_rows] + key)[is_good]] -= 1
@@ -330,11 +340,11 @@ def read_shared_entry_stamps(
     return Stamps(need_rows, gains, slots, own, number, number, add=True)
 
 
-def _check_sender_keys(needs: CountLists, keys: CountLists, size: Ints, faults: Faults) -> None:
+def _check_sender_keys(needs: CountLists, keys: CountLists, stamp_size: Ints, faults: Faults) -> None:
     """Each key is a place, is named once, and its entry counts this message."""
-    rows, key = keys.rows, keys.counts.astype(np.int64)
+    rows, key = keys.row_of_count, keys.counts.astype(np.int64)
     faults.add(np.diff(keys.starts) == 0, "there are no keys")
-    faults.add(np.unique(rows[key >= size[rows]]), "a key is not the place of an entry, counted from 0")
+    faults.add(np.unique(rows[key >= stamp_size[rows]]), "a key is not the place of an entry, counted from 0")
     by_key = np.lexsort((key, rows))
     is_same_row = np.diff(rows[by_key]) == 0
     is_same_key = np.diff(key[by_key]) == 0
@@ -359,11 +369,11 @@ def read_parent_stamps(
     table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults
 ) -> Stamps:
     """Ids of what must come before, and of what must have come; a list that is null has none."""
-    starts, parent_names = read_name_lists(table["needs"])
+    starts, parent_names = read_list_starts_and_names(table["needs"])
     has_present = "present" in table.column_names
     present_starts, present_names = starts[:1], parent_names.slice(0, 0)
     if has_present:
-        present_starts, present_names = read_name_lists(table["present"])
+        present_starts, present_names = read_list_starts_and_names(table["present"])
     names, (own_id, parent, present) = encode_names(table["id"], parent_names, present_names)
     rows = list_item_rows(starts)
     faults.add(own_id < 0, "there is no id")
@@ -373,7 +383,7 @@ def read_parent_stamps(
         # The keys fit into 63 bits: there are no more groups, nor names, than rows and entries in memory.
         base = group * len(names)
         named = NamedRows(present_starts, np.repeat(base, np.diff(present_starts)) + present)
-        absent = find_absent_keys(base + own_id, ~faults.bad, named)
+        absent = find_directly_and_indirectly_absent_keys(base + own_id, ~faults.bad, named)
         starts, parent = _append_items_to_lists(
             starts, parent, absent.starts, absent.keys % max(len(names), 1)
         )

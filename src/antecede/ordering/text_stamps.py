@@ -58,7 +58,7 @@ class StampKind(NamedTuple):
     """Whether a list of one item may be the item alone."""
 
     @property
-    def json_type(self) -> type | tuple[type, ...]:
+    def accepted_python_types(self) -> type | tuple[type, ...]:
         """The types that such values have in Python."""
         if self.may_be_bare:
             return (list, int, float, str)
@@ -76,19 +76,19 @@ def _to_count(value: Any) -> int | None:
     if isinstance(value, str) and _CANONICAL.fullmatch(value):
         value = int(value)
     elif type(value) is float:
-        value = _to_whole_number(value)
+        value = _to_integer_if_whole(value)
     if type(value) is not int or not SMALLEST <= value <= LARGEST:
         raise CountError
     return value
 
 
-def _to_whole_number(value: float) -> int | float:
+def _to_integer_if_whole(value: float) -> int | float:
     """The whole number that a float is: some writers have no other numbers."""
     return int(value) if value.is_integer() and abs(value) <= LARGEST_WHOLE_FLOAT else value
 
 
 def _to_name(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else as_json_text(value)
+    return value if value is None or isinstance(value, str) else write_as_json_unless_text(value)
 
 
 def _check_type(value: Any, kind: type) -> None:
@@ -119,68 +119,70 @@ def _to_ids(value: Any) -> list[str | None]:
     return [_to_name(item) for item in value]
 
 
-def _to_parents(value: Any) -> list[str | None]:
+def _to_parent_ids(value: Any) -> list[str | None]:
     """A list of ids, or one id, or nothing; what begins like a list or an object and is none was cut off."""
     if value == "":
         return []
     if type(value) is float:
-        value = _to_whole_number(value)
+        value = _to_integer_if_whole(value)
     is_bare = type(value) is int or (isinstance(value, str) and not _JSON_START.match(value))
     return [_to_name(value)] if is_bare else _to_ids(value)
 
 
-def _to_number(value: Any) -> int:
+def _to_64_bit_integer(value: Any) -> int:
     if type(value) is float:
-        value = _to_whole_number(value)
+        value = _to_integer_if_whole(value)
     if type(value) is int and SMALLEST <= value <= LARGEST:
         return value
     if isinstance(value, str) and _WHOLE.fullmatch(value) and SMALLEST <= int(value) <= LARGEST:
         return int(value)
     if isinstance(value, str) and _WHOLE_FLOAT.fullmatch(value):
-        return _to_number(value[: value.index(".")])
+        return _to_64_bit_integer(value[: value.index(".")])
     raise CountError
 
 
-def _to_entries(value: Any, **fields: Callable[[Any], Any]) -> list[dict[str, Any] | None]:
+def _to_objects_with_fields(
+    value: Any, **field_converters: Callable[[Any], Any]
+) -> list[dict[str, Any] | None]:
     """A list of objects that have these keys and no others."""
     _check_type(value, list)
     for entry in value:
-        if entry is not None and (type(entry) is not dict or entry.keys() != fields.keys()):
+        if entry is not None and (type(entry) is not dict or entry.keys() != field_converters.keys()):
             raise OtherKindError
     entries: list[dict[str, Any] | None] = []
     for entry in value:
         converted = None
         if entry is not None:
-            converted = {name: convert(entry[name]) for name, convert in fields.items()}
+            converted = {name: convert(entry[name]) for name, convert in field_converters.items()}
         entries.append(converted)
     return entries
 
 
 def _to_triples(value: Any) -> list[dict[str, Any] | None]:
-    return _to_entries(value, **{"from": _to_name, "to": _to_name, "count": _to_count})
+    return _to_objects_with_fields(value, **{"from": _to_name, "to": _to_name, "count": _to_count})
 
 
 def _to_log(value: Any) -> list[dict[str, Any] | None]:
-    return _to_entries(value, sender=_to_name, number=_to_count, destinations=_to_destinations)
+    return _to_objects_with_fields(value, sender=_to_name, number=_to_count, destinations=_to_destinations)
 
 
 def _to_senders_and_numbers(value: Any) -> list[dict[str, Any] | None]:
-    return _to_entries(value, sender=_to_name, number=_to_count)
+    return _to_objects_with_fields(value, sender=_to_name, number=_to_count)
 
 
 def _to_destinations(value: Any) -> list[str | None] | None:
     return None if value is None else _to_ids(value)
 
 
-def _to_pairs(value: Any) -> dict[str, Any]:
-    return _to_times(value, _to_counts_by_name)
+def _to_pairs_stamp_by_name(value: Any) -> dict[str, Any]:
+    return _to_message_time_and_last_times(value, _to_counts_by_name)
 
 
-def _to_pairs_by_place(value: Any) -> dict[str, Any]:
-    return _to_times(value, _to_counts)
+def _to_pairs_stamp_by_place(value: Any) -> dict[str, Any]:
+    return _to_message_time_and_last_times(value, _to_counts)
 
 
-def _to_times(value: Any, convert_time: Callable[[Any], Any]) -> dict[str, Any]:
+def _to_message_time_and_last_times(value: Any, convert_time: Callable[[Any], Any]) -> dict[str, Any]:
     """An object with the time of a message, and the times of the last ones by process."""
     _check_type(value, dict)
     if value.keys() != {"time", "last"}:
@@ -195,7 +197,7 @@ def _to_times(value: Any, convert_time: Callable[[Any], Any]) -> dict[str, Any]:
 def _to_last_times(value: Any, convert_time: Callable[[Any], Any]) -> list[tuple[str, Any]]:
     """Times by process: an object, or a list of objects with process and time."""
     if type(value) is list:
-        entries = _to_entries(value, process=_to_name, time=lambda time: time)
+        entries = _to_objects_with_fields(value, process=_to_name, time=lambda time: time)
         named_times = [(entry["process"], entry["time"]) for entry in entries if entry is not None]
         if len(named_times) < len(value) or any(name is None for name, _ in named_times):
             raise OtherKindError
@@ -220,12 +222,12 @@ KINDS: dict[str, StampKind] = {
     "pairs": StampKind(
         pa.struct([("time", _COUNTS), ("last", pa.map_(pa.string(), _COUNTS))]),
         'an object with time and last, as in {"time": {"a": 1}, "last": {"b": {"a": 1}}}',
-        _to_pairs,
+        _to_pairs_stamp_by_name,
     ),
     "pairs by place": StampKind(
         pa.struct([("time", _PLACED), ("last", pa.map_(pa.string(), _PLACED))]),
         'an object with time and last, as in {"time": [1, 0], "last": {"b": [1, 0]}}',
-        _to_pairs_by_place,
+        _to_pairs_stamp_by_place,
     ),
     "log": StampKind(
         pa.list_(pa.struct([*_DIRECT, ("destinations", pa.list_(pa.string()))])),
@@ -241,10 +243,10 @@ KINDS: dict[str, StampKind] = {
     "ids": StampKind(
         pa.list_(pa.string()),
         'an id, as in "x", or a list of ids, as in ["x", "y"]',
-        _to_parents,
+        _to_parent_ids,
         may_be_bare=True,
     ),
-    "number": StampKind(pa.int64(), "a whole number, as in 3", _to_number),
+    "number": StampKind(pa.int64(), "a whole number, as in 3", _to_64_bit_integer),
 }
 _KINDS_OF_FORM = {
     "vector": ("object", "list"),
@@ -279,7 +281,7 @@ def match_stamp_kinds(value: Any, kinds: list[str]) -> list[str]:
     """The kinds that a value can be a stamp of."""
     matching = []
     for kind in kinds:
-        if not isinstance(value, KINDS[kind].json_type):
+        if not isinstance(value, KINDS[kind].accepted_python_types):
             continue
         try:
             KINDS[kind].convert(value)
@@ -313,7 +315,7 @@ def decode_if_json(value: Any) -> Any:
     return text
 
 
-def as_json_text(value: Any) -> str:
+def write_as_json_unless_text(value: Any) -> str:
     """A value as text; texts are as they are."""
     if isinstance(value, str):
         return value
@@ -340,7 +342,7 @@ def convert_number(value: Any, column: str) -> tuple[int | None, str | None]:
     if value is None:
         return None, None
     try:
-        return _to_number(value.strip() if isinstance(value, str) else value), None
+        return _to_64_bit_integer(value.strip() if isinstance(value, str) else value), None
     except CountError:
         return None, f"{column} is no whole number: {_shorten_value(value)}"
 
@@ -360,4 +362,4 @@ def find_name_fault(role: str, value: Any) -> str | None:
 
 
 def _shorten_value(value: Any) -> str:
-    return as_json_text(value).strip()[:SHOWN]
+    return write_as_json_unless_text(value).strip()[:SHOWN]

@@ -22,7 +22,7 @@ import pyarrow as pa
 from antecede.core.errors import CallerError, InputError, NewColumnsError
 from antecede.formats.csv_table import find_separator
 from antecede.formats.text_lines import LineRange, read_lines
-from antecede.ordering.added_columns import normalize_column_names
+from antecede.ordering.added_columns import normalize_column_names_and_refuse_equal_ones
 from antecede.ordering.strict_json import RepeatedKeyError, decode_json
 from antecede.ordering.text_stamps import (
     KINDS,
@@ -36,10 +36,10 @@ from antecede.ordering.text_stamps import (
 )
 from antecede.ordering.text_types import (
     TextType,
-    find_cell_type,
     find_json_type,
-    make_cell_column,
-    make_json_column,
+    find_type_of_csv_cells,
+    make_column_of_csv_cells,
+    make_column_of_json_values,
     merge_types,
     to_arrow_type,
 )
@@ -76,7 +76,7 @@ class TextQuestion(NamedTuple):
     """The kinds that stamps may have; none if they stand for themselves."""
     header: CsvHeader | None
     """None for JSON lines."""
-    names: tuple[tuple[str, str], ...] = ()
+    name_columns: tuple[tuple[str, str], ...] = ()
     """What is named beside the sender, and in which columns: in CSV these are texts, since 01 and 1 are two
     names."""
     moments: tuple[str, ...] = ()
@@ -99,10 +99,10 @@ class TextPlan(NamedTuple):
     stamp_kind: str | None
 
     @property
-    def names(self) -> tuple[tuple[str, str], ...]:
+    def name_columns(self) -> tuple[tuple[str, str], ...]:
         """The columns that must hold names, by what they name; messages with parents need no sender."""
         sender = () if self.stamp_kind == "ids" else (("sender", self.question.sender),)
-        return (*sender, *self.question.names)
+        return (*sender, *self.question.name_columns)
 
     @property
     def schema(self) -> pa.Schema:
@@ -129,7 +129,7 @@ class _Row(NamedTuple):
     fault: str | None
 
 
-def make_text_question(
+def make_text_question_and_read_csv_header(
     format: str,
     files: list[str],
     ranges: list[LineRange],
@@ -145,19 +145,19 @@ def make_text_question(
 ) -> TextQuestion:
     """What is to be found in these files; the header of CSV is read here."""
     stamp_kinds = list_stamp_kinds(form, has_id=id is not None)
-    header = _find_csv_header(files, ranges) if format == "csv" else None
-    names = list_name_columns(id=id, group=group, receiver=receiver)
+    header = _read_common_csv_header(files, ranges) if format == "csv" else None
+    names = list_roles_and_name_columns(id=id, group=group, receiver=receiver)
     moments = tuple(name for name in ("arrival", arrival, time) if name is not None)
     return TextQuestion(sender, stamp, number, stamp_kinds, header, names, moments)
 
 
-def list_name_columns(**columns: str | None) -> tuple[tuple[str, str], ...]:
+def list_roles_and_name_columns(**column_of_role: str | None) -> tuple[tuple[str, str], ...]:
     """The columns of names that are there, by what they name."""
-    return tuple((role, column) for role, column in columns.items() if column is not None)
+    return tuple((role, column) for role, column in column_of_role.items() if column is not None)
 
 
-def _find_csv_header(files: list[str], ranges: list[LineRange]) -> CsvHeader:
-    first_lines = {part.number: _find_first_line(part) for part in ranges if part.low == 0}
+def _read_common_csv_header(files: list[str], ranges: list[LineRange]) -> CsvHeader:
+    first_lines = {part.number: _read_first_nonblank_line(part) for part in ranges if part.low == 0}
     headers = {number: first for number, first in first_lines.items() if first is not None}
     if not headers:
         return CsvHeader([], ",", {})
@@ -175,11 +175,11 @@ def _find_csv_header(files: list[str], ranges: list[LineRange]) -> CsvHeader:
     except csv.Error as error:
         reason = f"{files[first_file]}: its first line is no header of CSV ({error})"
         raise InputError(f"{reason}; name a table of messages") from None
-    names = _make_column_names(cells)
+    names = _make_distinct_column_names(cells)
     return CsvHeader(names, separator, {number: line for number, (line, _) in headers.items()})
 
 
-def _find_first_line(part: LineRange) -> tuple[int, str] | None:
+def _read_first_nonblank_line(part: LineRange) -> tuple[int, str] | None:
     """The first line of a file that is not blank."""
     for batch in read_lines(part):
         for row in batch.to_pylist():
@@ -189,7 +189,7 @@ def _find_first_line(part: LineRange) -> tuple[int, str] | None:
     return None
 
 
-def _make_column_names(header_cells: list[str]) -> list[str]:
+def _make_distinct_column_names(header_cells: list[str]) -> list[str]:
     """Names for the columns: a name that is there twice, or not at all, gets its number."""
     counts = Counter(cell.lower() for cell in header_cells)
     names = []
@@ -206,7 +206,7 @@ def summarize_lines(batches: Iterable[pa.RecordBatch], question: TextQuestion) -
     types: dict[str, TextType] = {}
     kinds: Counter[str] = Counter()
     for batch in batches:
-        records = [row.record for row in _read_rows(batch, question) if row.record is not None]
+        records = [row.record for row in _parse_records_of_lines(batch, question) if row.record is not None]
         for name, kind in _find_column_types(records, question).items():
             types[name] = merge_types(types.get(name, "null"), kind)
         if len(question.stamp_kinds) > 1:
@@ -215,9 +215,9 @@ def summarize_lines(batches: Iterable[pa.RecordBatch], question: TextQuestion) -
     return TextSummary(types, dict(kinds))
 
 
-def _find_stamp_kinds(stamp: Any, kinds: list[str]) -> list[str]:
+def _find_stamp_kinds(stamp: Any, possible_kinds: list[str]) -> list[str]:
     try:
-        return match_stamp_kinds(decode_if_json(stamp), kinds)
+        return match_stamp_kinds(decode_if_json(stamp), possible_kinds)
     except RepeatedKeyError:
         return []
 
@@ -227,7 +227,7 @@ def _find_column_types(records: list[dict[str, Any]], question: TextQuestion) ->
     if question.header is not None:
         for name in question.header.names:
             cells = _collect_cells(records, name)
-            types[name] = find_cell_type(cells, is_moment=name in question.moments)
+            types[name] = find_type_of_csv_cells(cells, is_moment=name in question.moments)
         return types
     for record in records:
         for name, value in record.items():
@@ -255,18 +255,18 @@ def merge_summaries(summaries: Iterable[TextSummary]) -> TextSummary:
 def plan_text_table(question: TextQuestion, summary: TextSummary, *, exact_names: bool = False) -> TextPlan:
     """How all lines are read. The columns of JSON are in the order of their names."""
     names = sorted(summary.columns) if question.header is None else question.header.names
-    normalize_column_names(names, exact=exact_names)
+    normalize_column_names_and_refuse_equal_ones(names, exact=exact_names)
     columns = {name: summary.columns.get(name, "null") for name in names}
     texts = [question.stamp]
     if question.header is not None:
-        texts += [question.sender, *(column for _, column in question.names)]
+        texts += [question.sender, *(column for _, column in question.name_columns)]
     for name in texts:
         if name in columns:
             columns[name] = "string"
     kinds = question.stamp_kinds
     kind = choose_stamp_kind(kinds, summary.stamp_kinds) if kinds and question.stamp in columns else None
     plan = TextPlan(question, columns, kind)
-    for _, name in plan.names:
+    for _, name in plan.name_columns:
         if not isinstance(columns.get(name, ""), str):  # no value of it is a name, and no row can be read
             columns[name] = "string"
     return plan
@@ -276,17 +276,19 @@ def parse_lines(batches: Iterable[pa.RecordBatch], plan: TextPlan) -> Iterator[p
     """Rows with the columns of the plan; where there is a reason, the user's columns are null."""
     schema = plan.schema
     for batch in batches:
-        yield _make_row_batch(_read_rows(batch, plan.question), plan, schema)
+        yield _make_row_batch(_parse_records_of_lines(batch, plan.question), plan, schema)
 
 
-def parse_new_lines(batches: Iterable[pa.RecordBatch], plan: TextPlan) -> Iterator[pa.RecordBatch]:
+def parse_lines_or_refuse_new_columns(
+    batches: Iterable[pa.RecordBatch], plan: TextPlan
+) -> Iterator[pa.RecordBatch]:
     """The same, for lines of JSON that came after the plan was made.
 
     Raises NewColumnsError if the plan has no room for them: nothing is left out, and nothing is guessed.
     """
     schema = plan.schema
     for batch in batches:
-        rows = _read_rows(batch, plan.question)
+        rows = _parse_records_of_lines(batch, plan.question)
         _check_no_new_columns(rows, plan)
         yield _make_row_batch(rows, plan, schema)
 
@@ -338,7 +340,7 @@ def convert_record(record: dict[str, Any], plan: TextPlan) -> tuple[dict[str, An
 
 
 def _find_first_name_fault(record: dict[str, Any], plan: TextPlan) -> str | None:
-    for role, column in plan.names:
+    for role, column in plan.name_columns:
         value = record.get(column)
         if isinstance(value, list | dict | str):
             fault = find_name_fault(role, value)
@@ -355,11 +357,11 @@ def make_record_column(records: list[dict[str, Any]], name: str, plan: TextPlan)
     if is_converted:
         return pa.array(values, plan.find_column_type(name))
     if question.header is not None:
-        return make_cell_column(pa.array(values, pa.string()), plan.columns[name])
-    return make_json_column(values, plan.columns[name])
+        return make_column_of_csv_cells(pa.array(values, pa.string()), plan.columns[name])
+    return make_column_of_json_values(values, plan.columns[name])
 
 
-def _read_rows(batch: pa.RecordBatch, question: TextQuestion) -> list[_Row]:
+def _parse_records_of_lines(batch: pa.RecordBatch, question: TextQuestion) -> list[_Row]:
     """The records of some lines; blank lines and headers are none."""
     rows: list[_Row] = []
     header = question.header
@@ -369,7 +371,7 @@ def _read_rows(batch: pa.RecordBatch, question: TextQuestion) -> list[_Row]:
         if text is None:
             rows.append(_Row(file, line, None, None, error))
         elif text.strip() and (header is None or header.lines.get(file) != line):
-            records = parse(text) if _is_utf8(data, text) else [(None, NO_UTF8)]
+            records = parse(text) if _was_decoded_without_loss(data, text) else [(None, NO_UTF8)]
             rows += [_Row(file, line, record, text, fault) for record, fault in records]
     return rows
 
@@ -378,9 +380,9 @@ def _decode_line(data: bytes | None) -> str | None:
     return None if data is None else data.decode(errors="replace").removesuffix("\r")
 
 
-def _is_utf8(data: bytes, text: str) -> bool:
+def _was_decoded_without_loss(data: bytes, decoded: str) -> bool:
     """Whether a line was decoded as it is: nothing stands in for bytes that are no text."""
-    return "\ufffd" not in text or data.removesuffix(b"\r") == text.encode()
+    return "\ufffd" not in decoded or data.removesuffix(b"\r") == decoded.encode()
 
 
 Parsed = tuple[dict[str, Any] | None, str | None]
@@ -404,7 +406,7 @@ def _make_csv_parser(header: CsvHeader) -> Callable[[str], list[Parsed]]:
     open_cell = re.compile(_OPEN_CELL.format(separator=re.escape(separator)))
     wrong_size = f"does not have the {len(names)} cells that the header has"
 
-    def parse(text: str) -> list[Parsed]:
+    def parse_csv_line(text: str) -> list[Parsed]:
         if '"' not in text:
             cells = text.split(separator)
         elif open_cell.search(text):
@@ -418,4 +420,4 @@ def _make_csv_parser(header: CsvHeader) -> Callable[[str], list[Parsed]]:
             return [(None, wrong_size)]
         return [({name: cell or None for name, cell in zip(names, cells, strict=True)}, None)]
 
-    return parse
+    return parse_csv_line

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.ordering.text_stamps import LARGEST, SMALLEST, as_json_text
+from antecede.ordering.text_stamps import LARGEST, SMALLEST, write_as_json_unless_text
 
 TextType = Any
 """A word, or a list as above."""
@@ -95,7 +95,7 @@ def to_arrow_type(kind: TextType) -> pa.DataType:
     return pa.struct([(name, to_arrow_type(field)) for name, field in kind[1].items()])
 
 
-def make_json_column(values: list[Any], kind: TextType) -> pa.Array:
+def make_column_of_json_values(values: list[Any], kind: TextType) -> pa.Array:
     """Values of JSON as a column."""
     arrow_type = to_arrow_type(kind)
     try:
@@ -108,7 +108,7 @@ def _convert_value_to_type(value: Any, kind: TextType, arrow_type: pa.DataType) 
     if value is None:
         return None
     if pa.types.is_string(arrow_type):
-        return as_json_text(value)
+        return write_as_json_unless_text(value)
     if kind == "double":
         return float(value)
     if isinstance(kind, str):
@@ -121,7 +121,7 @@ def _convert_value_to_type(value: Any, kind: TextType, arrow_type: pa.DataType) 
     }
 
 
-def find_cell_type(cells: pa.Array, *, is_moment: bool = False) -> TextType:
+def find_type_of_csv_cells(cells: pa.Array, *, is_moment: bool = False) -> TextType:
     """The type that holds all cells of a column of CSV; those of a moment may have zeros in front."""
     texts = cells.drop_null()
     if is_moment:
@@ -144,7 +144,7 @@ def _all_match(texts: pa.Array, pattern: str) -> bool:
 def _can_convert_texts(texts: pa.Array, kind: str) -> bool:
     """Whether the type holds all texts that look like it: there is no 30th of February."""
     try:
-        make_cell_column(texts, kind)
+        make_column_of_csv_cells(texts, kind)
     except pa.ArrowInvalid:
         return False
     return True
@@ -160,7 +160,7 @@ def _find_integer_type(texts: pa.Array) -> str:
     return "int" if extremes["min"] >= -(2**31) and extremes["max"] < 2**31 else "bigint"
 
 
-def make_cell_column(cells: pa.Array, kind: TextType) -> pa.Array:
+def make_column_of_csv_cells(cells: pa.Array, kind: TextType) -> pa.Array:
     """Cells of CSV as a column."""
     if kind == "boolean":
         return pc.equal(pc.utf8_lower(cells), "true")

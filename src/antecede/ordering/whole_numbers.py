@@ -26,16 +26,16 @@ def has_floats(kind: pa.DataType) -> bool:
     return pt.is_floating(kind) or any(map(has_floats, inside))
 
 
-def to_whole_numbers(values: pa.Array) -> tuple[pa.Array, Bools]:
+def convert_floats_to_integers_and_mark_fractions(values: pa.Array) -> tuple[pa.Array, Bools]:
     """The values with integers for floats, and which of them have a float that is no whole number.
 
     Such floats are null.
     """
     kind = values.type
     if pt.is_floating(kind):
-        return _floats_to_integers(values)
+        return _convert_float_array_and_mark_fractions(values)
     if pt.is_struct(kind):
-        parts = [to_whole_numbers(field) for field in values.flatten()]
+        parts = [convert_floats_to_integers_and_mark_fractions(field) for field in values.flatten()]
         fields = [part for part, _ in parts]
         is_odd = np.any([odd for _, odd in parts], axis=0)
         names = [field.name for field in kind.fields]
@@ -44,15 +44,15 @@ def to_whole_numbers(values: pa.Array) -> tuple[pa.Array, Bools]:
         return values, np.zeros(len(values), dtype=bool)
     flat = flatten_lists(values)
     *keys, items = flat.items
-    whole, is_odd_item = to_whole_numbers(items)
+    whole, is_odd_item = convert_floats_to_integers_and_mark_fractions(items)
     is_null = values.is_null().to_numpy(zero_copy_only=False)
     offsets = pa.array(flat.starts.astype(np.int32), mask=np.append(is_null, False))
     build = pa.MapArray.from_arrays if pt.is_map(kind) else pa.ListArray.from_arrays
-    is_odd = np.bincount(flat.rows[is_odd_item], minlength=len(values)) > 0
+    is_odd = np.bincount(flat.row_of_item[is_odd_item], minlength=len(values)) > 0
     return build(offsets, *keys, whole), is_odd
 
 
-def _floats_to_integers(values: pa.Array) -> tuple[pa.Array, Bools]:
+def _convert_float_array_and_mark_fractions(values: pa.Array) -> tuple[pa.Array, Bools]:
     is_null = values.is_null().to_numpy(zero_copy_only=False)
     floats = values.cast(pa.float64()).fill_null(0).to_numpy(zero_copy_only=False)
     is_whole = (np.abs(floats) <= LARGEST_WHOLE_FLOAT) & (np.floor(floats) == floats)

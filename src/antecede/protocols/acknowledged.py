@@ -72,9 +72,9 @@ class Acknowledged(Optimal, kw_only=True):
         is_ack = isinstance(_decode_any(stamp), int)
         return 1 if is_ack else Optimal.count_entries(stamp)
 
-    def _decode_packet_stamp(self, packet: Packet) -> Stamp | int:
+    def _decode_and_check_stamp(self, packet: Packet) -> Stamp | int:
         if packet.kind != "ack":
-            stamp: Stamp = super()._decode_packet_stamp(packet)
+            stamp: Stamp = super()._decode_and_check_stamp(packet)
             return stamp
         clock = _decode_ack(packet.stamp)
         if (self.index[packet.source], clock) not in self.awaited:

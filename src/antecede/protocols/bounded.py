@@ -27,7 +27,11 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Packet
 from antecede.protocols.counts import Counts, list_nonzero_counts, make_empty_counts, make_zero_counts
-from antecede.protocols.stamps import check_claimed_counts, check_process_ids, refuse_packet_kind
+from antecede.protocols.stamps import (
+    check_process_ids,
+    refuse_claimed_counts_above_actual,
+    refuse_packet_kind,
+)
 
 _decode_stamp = wire.make_decoder(list[wire.Count], "stamp of 'bounded'")
 
@@ -89,14 +93,14 @@ class Bounded(VectorGated, kw_only=True):
 
     def _emit_extras_to_shrink(self) -> None:
         limit = self.k if self.rule == ">=" else self.k + 1
-        while (entries := self._count_entries_by_column()).sum() >= limit:
+        while (entries := self._count_nonzero_entries_by_column()).sum() >= limit:
             fullest = int(entries.argmax())
             column = list_nonzero_counts(self.m[:, fullest])
             stamp = wire.encode([*chain.from_iterable(column)])
             self._emit_packet(fullest, stamp, kind="extra")
             self._reset_column_after_send(fullest)
 
-    def _count_entries_by_column(self) -> Counts:
+    def _count_nonzero_entries_by_column(self) -> Counts:
         """How many entries of each column count against k."""
         is_constraint = self.m != 0
         if not self.own_row:
@@ -124,21 +128,21 @@ class Bounded(VectorGated, kw_only=True):
         """Three numbers for each entry of M, or two for each entry of a column."""
         return len(_decode_stamp(stamp))
 
-    def _check_claimed_own_sends(self, stamp: Counts) -> None:
-        check_claimed_counts(stamp[self.me], self.m[self.me])
+    def _refuse_claim_of_unsent_messages(self, stamp: Counts) -> None:
+        refuse_claimed_counts_above_actual(stamp[self.me], self.m[self.me])
 
     def _accept_packet(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
             return super()._accept_packet(packet, stamp)
         needs, gains = self._find_local_needs_and_gains(self.index[packet.source], stamp)
-        arrival = self.gate.offer(packet, needs, gains)
-        self.stamps[arrival] = stamp
+        arrival = self.gate.add_arrival(packet, needs, gains)
+        self.held_stamps_by_arrival[arrival] = stamp
         self._take_ready_extras()
         return None
 
     def _take_ready_extras(self) -> None:
         while (extra := self.gate.find_ready_arrival(_is_extra)) is not None:
-            self._pop_ready_packet(extra)
+            self._pop_ready_packet_and_stamp(extra)
 
     def _learn_from_delivery(self, source: int, stamp: Counts) -> None:
         np.maximum(self.m, stamp, out=self.m)

@@ -103,7 +103,7 @@ class Buffered(Boxed, kw_only=True):
         target, _ = next(iter(self.awaiting))  # without copies they all have one target
         return [self.group[t] for t in targets] == [target]
 
-    def _decode_packet_stamp(self, packet: Packet) -> int:
+    def _decode_and_check_stamp(self, packet: Packet) -> int:
         next_number = self.seen[packet.source].low + 1
         if self.pipelined and packet.number != next_number:
             raise InputError(
@@ -123,7 +123,7 @@ class Buffered(Boxed, kw_only=True):
 
     def _accept_packet(self, packet: Packet, stamp: int) -> None:
         if packet.kind == "message":
-            self._receive_message(packet)
+            self._put_in_inbox_and_acknowledge(packet)
             return
         if packet.kind == "release":
             self.unreleased.remove((packet.source, stamp))
@@ -133,7 +133,7 @@ class Buffered(Boxed, kw_only=True):
                 self._emit_releases()
         self._send_allowed_messages()
 
-    def _receive_message(self, packet: Packet) -> None:
+    def _put_in_inbox_and_acknowledge(self, packet: Packet) -> None:
         self.inbox.append(Letter(packet.source, packet.number, packet.payload))
         if packet.stamp == COPY:
             self.unreleased.add((packet.source, packet.number))
@@ -144,11 +144,11 @@ class Buffered(Boxed, kw_only=True):
             self._emit_packet(target, wire.encode(number), kind="release")
         self.copies = []
 
-    def _is_unreleased(self, letter: Letter) -> bool:
+    def _must_wait_for_release(self, letter: Letter) -> bool:
         return self.multicast == "two-phase" and (letter.sender, letter.number) in self.unreleased
 
     def _find_next_deliverable(self, sender: str | None) -> int | None:
-        if self.inbox and self._is_unreleased(self.inbox[0]):
+        if self.inbox and self._must_wait_for_release(self.inbox[0]):
             return None
         return super()._find_next_deliverable(sender)
 
@@ -165,7 +165,7 @@ class Buffered(Boxed, kw_only=True):
         waiting: list[Held] = []
         missing: list[Missing] = []
         for letter in self.inbox:
-            if self._is_unreleased(letter):
+            if self._must_wait_for_release(letter):
                 missing.append(Missing(f"release by {letter.sender}", 0, letter.number))
             if missing:
                 held = Held(letter.sender, letter.number, letter.payload, "message", tuple(missing))

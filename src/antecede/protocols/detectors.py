@@ -25,7 +25,7 @@ class Recent(msgspec.Struct, array_like=True):
     vector: list[wire.Count]
 
 
-def find_suspecting_detectors(
+def find_detectors_suspecting_lateness(
     keys: Sequence[int], vector: list[int], entries_before: dict[int, int], recent: Sequence[Recent]
 ) -> tuple[str, ...]:
     """The detectors that suspect the message with this stamp, whose sender owns `keys`, to be late."""

@@ -70,7 +70,7 @@ class Eager(Numbered, kw_only=True):
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         if targets:
-            self.outgoing.offer(Outgoing(payload, targets), self._list_needed_clearances(), [])
+            self.outgoing.add_arrival(Outgoing(payload, targets), self._list_needed_clearances(), [])
             self._emit_ready_messages()
 
     def _list_needed_clearances(self) -> Pairs:
@@ -78,16 +78,18 @@ class Eager(Numbered, kw_only=True):
 
     def _emit_ready_messages(self) -> None:
         while (ready := self.outgoing.find_ready_arrival()) is not None:
-            message = self.outgoing.take(ready)
-            numbers = {target: self._increment_sent_count(target) + 1 for target in message.targets}
-            needs = self._list_unacknowledged_messages(message.targets)
+            message = self.outgoing.take_and_apply_gains(ready)
+            numbers = {
+                target: self._increment_sent_count_and_return_old(target) + 1 for target in message.targets
+            }
+            needs = self._list_messages_unacknowledged_by_others(message.targets)
             for target, number in numbers.items():
                 stamp = wire.encode((number - 1, bool(needs)))
                 self._emit_packet(target, stamp, message.payload)
             if needs:
-                self.uncleared.offer(Flagged(numbers), needs, [])
+                self.uncleared.add_arrival(Flagged(numbers), needs, [])
 
-    def _list_unacknowledged_messages(self, targets: list[int]) -> Pairs:
+    def _list_messages_unacknowledged_by_others(self, targets: list[int]) -> Pairs:
         """The last messages that others lack; if there is one target, without what it lacks itself."""
         acknowledged = self.uncleared.have
         return [
@@ -118,8 +120,8 @@ class Eager(Numbered, kw_only=True):
         """The number and the flag, or the number alone."""
         return 2 if isinstance(msgspec.msgpack.decode(stamp), list) else 1
 
-    def _decode_packet_stamp(self, packet: Packet) -> Stamp:
-        stamp: Stamp = super()._decode_packet_stamp(packet)
+    def _decode_and_check_stamp(self, packet: Packet) -> Stamp:
+        stamp: Stamp = super()._decode_and_check_stamp(packet)
         kind, number, _ = stamp
         if kind == "ack" and number > self.sent.get(self.index[packet.source], 0):
             raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
@@ -140,16 +142,16 @@ class Eager(Numbered, kw_only=True):
         source = self.index[packet.source]
         if kind == "ack":
             self.uncleared.advance_slot(source, number)
-            self._emit_clearances()
+            self._emit_ready_clearances()
             return
         self.outgoing.advance_slot(source, number)
         if self.flags.get(source, 0) <= number:
             self.flags.pop(source, None)
         self._emit_ready_messages()
 
-    def _emit_clearances(self) -> None:
+    def _emit_ready_clearances(self) -> None:
         while (ready := self.uncleared.find_ready_arrival()) is not None:
-            flagged = self.uncleared.take(ready)
+            flagged = self.uncleared.take_and_apply_gains(ready)
             for target, number in flagged.numbers.items():
                 self._emit_packet(target, wire.encode(number), kind="release")
 
@@ -161,7 +163,7 @@ class Eager(Numbered, kw_only=True):
     def held(self) -> list[Held]:
         """What came before an earlier message of its pair; then the own messages that wait for clearances."""
         waiting = super().held()
-        for message, unmet in self.outgoing.iterate_held():
+        for message, unmet in self.outgoing.iterate_held_with_unmet_needs():
             missing = [Missing(self._get_clearance_name(slot), have, count) for slot, have, count in unmet]
             waiting.append(Held(self.process, 0, message.payload, "message", tuple(missing)))
         return waiting

@@ -37,7 +37,7 @@ from antecede.core.gate import Pairs
 from antecede.core.packet import Effects, Held, Packet
 from antecede.core.seen import Seen
 from antecede.protocols.numbered import Numbered
-from antecede.protocols.stamps import check_claimed_count, check_process_ids, refuse_packet_kind
+from antecede.protocols.stamps import check_process_ids, refuse_claimed_count_above_actual, refuse_packet_kind
 
 Overlay = dict[str, list[str]]
 """To whom each process has a link."""
@@ -104,7 +104,7 @@ class Flood(Numbered, kw_only=True):
 
     def _init_state(self) -> None:
         if isinstance(self.overlay, dict):
-            self.overlay = _check_overlay(self.overlay, self.group)
+            self.overlay = _check_and_sort_overlay(self.overlay, self.group)
             self.linked = [self.index[name] for name in self.overlay[self.process]]
         else:
             self.linked = _list_overlay_links(self.overlay, self.me, self.n)
@@ -151,17 +151,17 @@ class Flood(Numbered, kw_only=True):
         own.add(own.low + 1)
         return own.low
 
-    def _forward_over_links(self, flooded: Flooded, source: int | None = None) -> None:
+    def _forward_over_links(self, flooded: Flooded, except_to: int | None = None) -> None:
         """Send over all links, but not back to where it came from: (*) holds there already."""
         for target in self.linked:
-            if target != source:
+            if target != except_to:
                 self._send_over_link(target, flooded)
         for target, opening in self.opening.items():
-            if target != source:
+            if target != except_to:
                 opening.kept.append(flooded)
 
     def _send_over_link(self, target: int, flooded: Flooded) -> None:
-        earlier = self._increment_sent_count(target)
+        earlier = self._increment_sent_count_and_return_old(target)
         fields = [flooded.origin, flooded.number, earlier]
         if flooded.kind == "ping":
             fields.append(flooded.end)
@@ -194,13 +194,13 @@ class Flood(Numbered, kw_only=True):
         read = msgspec.msgpack.decode(stamp)
         return len(read) if isinstance(read, list) else 1
 
-    def _check_claimed_own_sends(self, stamp: FloodStamp | int) -> None:
+    def _refuse_claim_of_unsent_messages(self, stamp: FloodStamp | int) -> None:
         own = self.known[self.me].low
         if isinstance(stamp, int):
             if stamp > own:
                 raise InputError(f"answers ping {stamp} of {self.process}, which was never sent")
         elif stamp.origin == self.me:
-            check_claimed_count(stamp.number, own)
+            refuse_claimed_count_above_actual(stamp.number, own)
 
     def _process_ordered_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         known = self.known[stamp.origin]
@@ -229,11 +229,11 @@ class Flood(Numbered, kw_only=True):
     def held(self) -> list[Held]:
         """Every message that waits here, once, with what is before its first copy on the link of that."""
         waiting: dict[tuple[int, int], Held] = {}
-        for packet, unmet in self.gate.iterate_held():
-            stamp = self._decode_packet_stamp(packet)
+        for packet, unmet in self.gate.iterate_held_with_unmet_needs():
+            stamp = self._decode_and_check_stamp(packet)
             flooded = stamp.origin, stamp.number
             if flooded not in waiting and not self.known[stamp.origin].has(stamp.number):
-                waiting[flooded] = self._describe_held(packet, unmet)
+                waiting[flooded] = self._describe_held_packet(packet, unmet)
         return list(waiting.values())
 
 
@@ -241,16 +241,14 @@ def _list_overlay_links(overlay: str, process_id: int, group_size: int) -> list[
     """The links of a process in an overlay by name."""
     if overlay == "full":
         return [other for other in range(group_size) if other != process_id]
-    steps = (
-        [1]
-        if overlay == "ring"
-        else [2**power for power in range(group_size.bit_length()) if 2**power < group_size]
-    )
+    steps = [1]
+    if overlay == "chords":
+        steps = [2**power for power in range(group_size.bit_length()) if 2**power < group_size]
     ends = {(process_id + way * step) % group_size for step in steps for way in (1, -1)}
     return sorted(ends - {process_id})
 
 
-def _check_overlay(overlay: Overlay, group: list[str]) -> Overlay:
+def _check_and_sort_overlay(overlay: Overlay, group: list[str]) -> Overlay:
     """The overlay in one order; refuses one that does not connect the group."""
     strangers = {*overlay}.union(*overlay.values()) - {*group}
     odd = strangers or {*group} - {*overlay}

@@ -17,10 +17,10 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.packet import Packet
 from antecede.protocols.stamps import (
-    check_claimed_count,
     check_destinations,
     check_process_ids,
     check_vector_length,
+    refuse_claimed_count_above_actual,
     refuse_packet_kind,
 )
 
@@ -120,10 +120,10 @@ class History(Boxed, kw_only=True):
         brought = sum(2 + len(message.may_lack) for message in read.log)
         return len(read.past) + len(read.destinations) + brought
 
-    def _decode_packet_stamp(self, packet: Packet) -> HistoryStamp:
+    def _decode_and_check_stamp(self, packet: Packet) -> HistoryStamp:
         source = self.index[packet.source]
         stamp = self.read_stamp(packet.kind, packet.stamp, source, self.me, self.n)
-        check_claimed_count(stamp.past[self.me], self.past[self.me])
+        refuse_claimed_count_above_actual(stamp.past[self.me], self.past[self.me])
         return stamp
 
     def _accept_packet(self, packet: Packet, stamp: HistoryStamp) -> None:
@@ -138,14 +138,14 @@ class History(Boxed, kw_only=True):
             new_messages.append(message)
             stamp.past[source] = count
         for message in new_messages:
-            self._deliver_or_keep_for_others(message, packet.number)
+            self._deliver_here_and_keep_for_others(message, packet.number)
         self.past = list(map(max, self.past, stamp.past))
 
-    def _deliver_or_keep_for_others(self, message: PastMessage, number: int) -> None:
+    def _deliver_here_and_keep_for_others(self, message: PastMessage, packet_number: int) -> None:
         if self.me in message.may_lack:
             message.may_lack.remove(self.me)
             sender = self.group[message.sender]
-            self.inbox.append(Letter(sender, number, message.payload))
+            self.inbox.append(Letter(sender, packet_number, message.payload))
         if message.may_lack:
             self.log.append(message)
 

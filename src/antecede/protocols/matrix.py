@@ -26,7 +26,11 @@ from antecede.protocols.counts import (
     raise_count_to,
     view_packed_counts,
 )
-from antecede.protocols.stamps import check_claimed_counts, check_destinations, refuse_packet_kind
+from antecede.protocols.stamps import (
+    check_destinations,
+    refuse_claimed_counts_above_actual,
+    refuse_packet_kind,
+)
 
 
 class MatrixStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -96,9 +100,9 @@ class Matrix(VectorGated, kw_only=True):
         read = _decode_stamp(stamp)
         return len(read.dests) + count_packed_entries(read.sent)
 
-    def _check_claimed_own_sends(self, stamp: Read) -> None:
+    def _refuse_claim_of_unsent_messages(self, stamp: Read) -> None:
         _, sent = stamp
-        check_claimed_counts(sent[self.me], self.sent[self.me])
+        refuse_claimed_counts_above_actual(sent[self.me], self.sent[self.me])
 
     def _learn_from_delivery(self, source: int, stamp: Read) -> None:
         dests, carried = stamp

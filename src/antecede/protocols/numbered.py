@@ -20,7 +20,7 @@ class Numbered(Gated, kw_only=True):
     inbox: list[Letter] = []
     sent: dict[int, int] = {}
 
-    def _increment_sent_count(self, target: int) -> int:
+    def _increment_sent_count_and_return_old(self, target: int) -> int:
         """Number one more packet to a process; returns how many came before it."""
         earlier = self.sent.get(target, 0)
         self.sent[target] = earlier + 1
@@ -31,10 +31,10 @@ class Numbered(Gated, kw_only=True):
         if not gains:
             self._process_control_packet(packet, stamp)
             return None
-        arrival = self.gate.offer(packet, needs, gains)
-        self.stamps[arrival] = stamp
+        arrival = self.gate.add_arrival(packet, needs, gains)
+        self.held_stamps_by_arrival[arrival] = stamp
         while (ready := self.gate.find_ready_arrival()) is not None:
-            self._process_ordered_packet(*self._pop_ready_packet(ready))
+            self._process_ordered_packet(*self._pop_ready_packet_and_stamp(ready))
         return None
 
     def _find_next_deliverable(self, sender: str | None) -> int | None:

@@ -11,7 +11,11 @@ from antecede.core import wire
 from antecede.core.errors import CallerError
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
-from antecede.protocols.stamps import check_claimed_count, check_vector_length, refuse_packet_kind
+from antecede.protocols.stamps import (
+    check_vector_length,
+    refuse_claimed_count_above_actual,
+    refuse_packet_kind,
+)
 
 _decode_stamp = wire.make_decoder(list[wire.Count], "stamp")
 
@@ -60,8 +64,8 @@ class OnePlace(VectorGated, kw_only=True):
         """One number per process."""
         return len(_decode_stamp(stamp))
 
-    def _check_claimed_own_sends(self, stamp: list[int]) -> None:
-        check_claimed_count(stamp[self.me], self.past[self.me])
+    def _refuse_claim_of_unsent_messages(self, stamp: list[int]) -> None:
+        refuse_claimed_count_above_actual(stamp[self.me], self.past[self.me])
 
     def _find_local_needs_and_gains(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
         if self.process != self.causal_receiver:

@@ -22,7 +22,11 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
-from antecede.protocols.stamps import check_claimed_count, check_destinations, refuse_packet_kind
+from antecede.protocols.stamps import (
+    check_destinations,
+    refuse_claimed_count_above_actual,
+    refuse_packet_kind,
+)
 
 Waiting = dict[int, int]
 """Sender times n plus destination, to time."""
@@ -138,9 +142,9 @@ class Optimal(Gated, kw_only=True):
         _, dests, newest, waiting = _decode(stamp)
         return 1 + len(dests) + len(newest) + 2 * len(waiting)
 
-    def _check_claimed_own_sends(self, stamp: Stamp) -> None:
+    def _refuse_claim_of_unsent_messages(self, stamp: Stamp) -> None:
         _, _, newest, _, _ = stamp
-        check_claimed_count(newest[self.me], self.clock)
+        refuse_claimed_count_above_actual(newest[self.me], self.clock)
 
     def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:
         clock, dests, newest, waiting, here = stamp

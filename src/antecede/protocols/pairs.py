@@ -11,9 +11,9 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.protocols.stamps import (
-    check_claimed_count,
     check_process_ids,
     check_vector_length,
+    refuse_claimed_count_above_actual,
     refuse_packet_kind,
 )
 
@@ -91,11 +91,11 @@ class Pairs89(VectorGated, kw_only=True):
         last = sum(1 + len(time) for time in read.last.values())
         return len(read.time) + last
 
-    def _check_claimed_own_sends(self, stamp: PairsStamp) -> None:
+    def _refuse_claim_of_unsent_messages(self, stamp: PairsStamp) -> None:
         sent = self.gate.have[self.me]
-        check_claimed_count(stamp.time[self.me], sent)
+        refuse_claimed_count_above_actual(stamp.time[self.me], sent)
         for time in stamp.last.values():
-            check_claimed_count(time[self.me], sent)
+            refuse_claimed_count_above_actual(time[self.me], sent)
 
     def _find_local_needs_and_gains(self, source: int, stamp: PairsStamp) -> tuple[Pairs, Pairs]:
         """Without the gains that change nothing, which are most."""

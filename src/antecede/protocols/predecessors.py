@@ -13,9 +13,9 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.protocols.stamps import (
-    check_claimed_count,
     check_destinations,
     check_process_ids,
+    refuse_claimed_count_above_actual,
     refuse_packet_kind,
 )
 
@@ -90,9 +90,9 @@ class Predecessors(Gated, kw_only=True):
         barriers = sum(1 + 2 * len(barrier) for barrier in read.barriers.values())
         return 1 + len(read.dests) + barriers
 
-    def _check_claimed_own_sends(self, stamp: PredecessorsStamp) -> None:
+    def _refuse_claim_of_unsent_messages(self, stamp: PredecessorsStamp) -> None:
         for barrier in stamp.barriers.values():
-            check_claimed_count(barrier.get(self.me, 0), self.count)
+            refuse_claimed_count_above_actual(barrier.get(self.me, 0), self.count)
 
     def _learn_from_delivery(self, source: int, stamp: PredecessorsStamp) -> None:
         for q in stamp.dests:

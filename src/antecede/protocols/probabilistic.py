@@ -19,7 +19,7 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Packet
 from antecede.core.seen import Seen
-from antecede.protocols.detectors import Recent, find_suspecting_detectors
+from antecede.protocols.detectors import Recent, find_detectors_suspecting_lateness
 from antecede.protocols.keys import count_key_sets, derive_key_set_id, unrank_key_set
 from antecede.protocols.stamps import check_vector_length, refuse_packet_kind
 
@@ -104,7 +104,7 @@ class Sharing(VectorGated, kw_only=True):
         """The set of keys, the number of the message, and the entries."""
         return 2 + len(decode_stamp(stamp).vector)
 
-    def _decode_packet_stamp(self, packet: Packet) -> KeyedStamp:
+    def _decode_and_check_stamp(self, packet: Packet) -> KeyedStamp:
         name = self.facts.name
         if packet.kind != "message":
             refuse_packet_kind(name, packet.kind)
@@ -137,13 +137,13 @@ class Sharing(VectorGated, kw_only=True):
         needs, gains = self._find_local_needs_and_gains(NOBODY, stamp)
         if not self.manual and self.gate.let_through_if_ready(needs, gains):
             return self._deliver_packet(packet, stamp)
-        self.stamps[self.gate.offer(packet, needs, gains)] = stamp
+        self.held_stamps_by_arrival[self.gate.add_arrival(packet, needs, gains)] = stamp
         return None
 
     def _deliver_packet(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
         keys = stamp.keys
         before = {x: self.gate.have[x] - 1 for x in keys}
-        suspicions = find_suspecting_detectors(keys, stamp.vector, before, self.recent)
+        suspicions = find_detectors_suspecting_lateness(keys, stamp.vector, before, self.recent)
         self.known[packet.source].add(stamp.number)
         self.recent.append(Recent(keys, stamp.vector))
         if len(self.recent) > 2 * self.memory:

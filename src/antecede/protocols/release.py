@@ -60,15 +60,15 @@ class Release(Numbered, kw_only=True):
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         self.kept += [Unreleased(payload, target) for target in targets]
-        self._send_kept_messages()
+        self._send_kept_messages_while_allowed()
 
-    def _send_kept_messages(self) -> None:
+    def _send_kept_messages_while_allowed(self) -> None:
         """Send in order, until one must wait for what another process has not acknowledged."""
         released = 0
         for message in self.kept:
             if not self._may_send_to_target(message.target):
                 break
-            earlier = self._increment_sent_count(message.target)
+            earlier = self._increment_sent_count_and_return_old(message.target)
             self._emit_packet(message.target, wire.encode(earlier), message.payload)
             self.unacknowledged.add(message.target)
             released += 1
@@ -99,8 +99,8 @@ class Release(Numbered, kw_only=True):
         """One number."""
         return 1
 
-    def _decode_packet_stamp(self, packet: Packet) -> Stamp:
-        stamp: Stamp = super()._decode_packet_stamp(packet)
+    def _decode_and_check_stamp(self, packet: Packet) -> Stamp:
+        stamp: Stamp = super()._decode_and_check_stamp(packet)
         kind, number = stamp
         if kind == "ack" and number > self.sent.get(self.index[packet.source], 0):
             raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
@@ -116,7 +116,7 @@ class Release(Numbered, kw_only=True):
         target = self.index[packet.source]
         if number == self.sent[target]:
             self.unacknowledged.discard(target)
-            self._send_kept_messages()
+            self._send_kept_messages_while_allowed()
 
     @property
     def backlog(self) -> int:

@@ -32,7 +32,11 @@ from antecede.protocols.counts import (
     pack_counts,
     unpack_counts,
 )
-from antecede.protocols.stamps import check_claimed_count, check_destinations, refuse_packet_kind
+from antecede.protocols.stamps import (
+    check_destinations,
+    refuse_claimed_count_above_actual,
+    refuse_packet_kind,
+)
 
 
 class SemanticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -108,7 +112,7 @@ class Semantic(VectorGated, kw_only=True):
         if not isinstance(latest, int) or not 0 <= latest <= self.events:
             raise CallerError(f"depends_on={depends_on!r}: own events so far are numbered 1 to {self.events}")
         send = partial(self._send_message, depends_on=latest)
-        effects = self._dispatch_message(payload, to, send)
+        effects = self._check_and_send_message(payload, to, send)
         own = [msgspec.structs.replace(copy, event=self.events) for copy in effects.deliveries]
         return msgspec.structs.replace(effects, deliveries=own)
 
@@ -154,10 +158,10 @@ class Semantic(VectorGated, kw_only=True):
         packed = (read.sp, read.sc, read.mcv, read.ecv)
         return len(read.dests) + sum(map(count_packed_entries, packed))
 
-    def _check_claimed_own_sends(self, stamp: Read) -> None:
+    def _refuse_claim_of_unsent_messages(self, stamp: Read) -> None:
         *_, mcv, ecv = stamp
         claimed = max(mcv[self.me], ecv[self.me])
-        check_claimed_count(int(claimed), self.events)
+        refuse_claimed_count_above_actual(int(claimed), self.events)
 
     def _find_local_needs_and_gains(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         if self.variant == "corrected":

@@ -44,8 +44,8 @@ class Server(OnePlace, kw_only=True):
         wanted[source] = max(stamp[source] - 1, 0)  # 0 in a stamp is right elsewhere than at the server
         return wanted, [(source, stamp[source])]
 
-    def _decode_packet_stamp(self, packet: Packet) -> list[int]:
-        stamp: list[int] = super()._decode_packet_stamp(packet)
+    def _decode_and_check_stamp(self, packet: Packet) -> list[int]:
+        stamp: list[int] = super()._decode_and_check_stamp(packet)
         own_entry = stamp[self.index[packet.source]]
         if self.process == self.server and own_entry == 0:
             raise InputError("stamp of 'server': the client's own entry is 0, it must count this message")

@@ -20,7 +20,7 @@ def check_process_ids(ids: Iterable[int], group_size: int) -> None:
         raise InputError(f"stamp: a process id is not below {group_size}; it was made for a larger group")
 
 
-def check_claimed_count(claimed: int, actual: int) -> None:
+def refuse_claimed_count_above_actual(claimed: int, actual: int) -> None:
     """Refuse a stamp that tells of more messages of this process than it has sent."""
     if claimed > actual:
         raise InputError(
@@ -29,13 +29,13 @@ def check_claimed_count(claimed: int, actual: int) -> None:
         )
 
 
-def check_claimed_counts(claimed: Counts, actual: Counts) -> None:
+def refuse_claimed_counts_above_actual(claimed: Counts, actual: Counts) -> None:
     """Refuse counts by destination (a row of a matrix) of which one is above what was sent."""
     if not exceeds_somewhere(claimed, actual):
         return
     ahead = claimed.astype(np.int64) - actual.astype(np.int64)
     worst = ahead.argmax()
-    check_claimed_count(int(claimed[worst]), int(actual[worst]))
+    refuse_claimed_count_above_actual(int(claimed[worst]), int(actual[worst]))
 
 
 def check_vector_length(vector: list[int], expected_length: int) -> None:
@@ -44,11 +44,11 @@ def check_vector_length(vector: list[int], expected_length: int) -> None:
         raise InputError(f"stamp: {len(vector)} entries where this group needs {expected_length}")
 
 
-def check_destinations(dests: list[int], source: int, receiver: int, group_size: int) -> None:
+def check_destinations(destinations: list[int], source: int, receiver: int, group_size: int) -> None:
     """Refuse a destination list without this process, with the sender, or with repeats."""
-    check_process_ids(dests, group_size)
-    has_repeats = len(set(dests)) < len(dests)
-    if receiver not in dests or source in dests or has_repeats:
+    check_process_ids(destinations, group_size)
+    has_repeats = len(set(destinations)) < len(destinations)
+    if receiver not in destinations or source in destinations or has_repeats:
         raise InputError(
             "stamp: the list of destinations must name the receiver, each once, never the sender"
         )

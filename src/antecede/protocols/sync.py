@@ -50,7 +50,7 @@ class Sync(Boxed, kw_only=True):
             number = self._emit_packet(target, b"", payload)
             self.awaiting = (self.group[target], number)
 
-    def _decode_packet_stamp(self, packet: Packet) -> None:
+    def _decode_and_check_stamp(self, packet: Packet) -> None:
         if packet.kind not in ("message", "ack"):
             refuse_packet_kind("sync", packet.kind)
         if packet.kind == "message":
@@ -77,9 +77,8 @@ class Sync(Boxed, kw_only=True):
             return None
         if self.form == "site":
             return super()._find_next_deliverable(sender)
-        return self._find_first_letter(
-            sender
-        )  # whoever is in a rendezvous sends nothing else: all are concurrent
+        # Whoever is in a rendezvous sends nothing else: all are concurrent.
+        return self._find_first_letter(sender)
 
     def _pop_delivery(self, key: int) -> Delivery:
         letter = self.inbox[key]

@@ -31,7 +31,7 @@ class Unordered(Boxed, kw_only=True):
         for target in targets:
             self._emit_packet(target, b"", payload)
 
-    def _decode_packet_stamp(self, packet: Packet) -> None:
+    def _decode_and_check_stamp(self, packet: Packet) -> None:
         if packet.kind != "message" or packet.stamp:
             raise InputError(f"'unordered' has no {packet.kind} packets and no stamps")
 

@@ -10,7 +10,11 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
-from antecede.protocols.stamps import check_claimed_count, check_vector_length, refuse_packet_kind
+from antecede.protocols.stamps import (
+    check_vector_length,
+    refuse_claimed_count_above_actual,
+    refuse_packet_kind,
+)
 
 _decode_stamp = lru_cache(1024)(wire.make_decoder(list[wire.Count], "stamp of 'vector'"))
 """Remembers the latest: copies of one message that arrive in one program are read once, and never changed."""
@@ -63,7 +67,7 @@ class Vector(VectorGated, kw_only=True):
         """One number per process."""
         return len(_decode_stamp(stamp))
 
-    def _check_claimed_own_sends(self, stamp: list[int]) -> None:
+    def _refuse_claim_of_unsent_messages(self, stamp: list[int]) -> None:
         claimed, sent = stamp[self.me], self.gate.have[self.me]
         if claimed > sent:
-            check_claimed_count(claimed, sent)
+            refuse_claimed_count_above_actual(claimed, sent)

@@ -95,7 +95,7 @@ def build_chart(chart: Chart, rows: pa.Table | Sequence[Mapping[str, Any]]) -> a
 
     values = _list_rows_as_dicts(rows)
     data = altair.InlineData(values=values)
-    base = altair.Chart().encode(**_build_axis_encodings(chart, values))
+    base = altair.Chart().encode(**_build_axis_color_and_tooltip_encodings(chart, values))
     drawing = altair.layer(*_draw_layers(base, chart, values))
     height = _choose_chart_height(chart, values)
     if not chart.facet:
@@ -130,7 +130,7 @@ def write_chart_page(path: str | Path, title: str, sections: Sequence[Section]) 
     data = json.dumps(specs).replace("<", "\\u003c")
     body.append(f'</main>\n<script type="application/json" id="charts">{data}</script>')
     script = vl_convert.javascript_bundle(read_asset("charts.js"), vl_version=_find_vega_lite_version())
-    replace_file_atomically(Path(path), render_document(title, body, script, kind="module").encode())
+    replace_file_atomically(Path(path), render_document(title, body, script, script_type="module").encode())
 
 
 def _find_vega_lite_version() -> str:
@@ -154,7 +154,7 @@ def _choose_chart_height(chart: Chart, values: ChartValues) -> int:
     return BAR_HEIGHT * max(len({value[chart.y] for value in values}), 2)
 
 
-def _build_axis_encodings(chart: Chart, values: ChartValues) -> dict[str, Any]:
+def _build_axis_color_and_tooltip_encodings(chart: Chart, values: ChartValues) -> dict[str, Any]:
     """Both axes, the colors of the series, and what is shown where the mouse points."""
     import altair
 
@@ -173,9 +173,9 @@ def _build_axis_encodings(chart: Chart, values: ChartValues) -> dict[str, Any]:
     return fields
 
 
-def _build_axis_options(name: str, title: str, is_log: bool, values: ChartValues) -> dict[str, Any]:
-    axis: dict[str, Any] = {"field": _escape_field_name(name), "title": title or name}
-    present = [value[name] for value in values if value[name] is not None]
+def _build_axis_options(column: str, title: str, is_log: bool, values: ChartValues) -> dict[str, Any]:
+    axis: dict[str, Any] = {"field": _escape_field_name(column), "title": title or column}
+    present = [value[column] for value in values if value[column] is not None]
     if any(isinstance(value, str) for value in present):
         return axis | {"type": "nominal", "sort": None}
     axis["type"] = "quantitative"
@@ -218,11 +218,11 @@ def _escape_field_name(name: str) -> str:
     return name
 
 
-def _render_section(section: Section, first_chart: int) -> str:
+def _render_section(section: Section, first_chart_number: int) -> str:
     parts = [f"<section><h2>{escape_html(section.heading)}</h2>"]
     parts += [f"<p>{escape_html(text, LONGEST_PARAGRAPH)}</p>" for text in section.paragraphs]
     parts += [_render_table(table) for table in section.tables]
-    for number, drawn in enumerate(section.charts, start=first_chart):
+    for number, drawn in enumerate(section.charts, start=first_chart_number):
         name = escape_html(drawn.chart.title)
         parts.append(f'<figure class="chart" id="chart-{number}" role="group" aria-label="{name}"></figure>')
     return "\n".join([*parts, "</section>"])

@@ -10,12 +10,12 @@ from importlib import resources
 from antecede.report.text import escape_html
 
 
-def render_document(title: str, body: Sequence[str], script: str, kind: str = "") -> str:
-    """The text of the file, to be saved as UTF-8. The script comes last; `kind` is its type."""
+def render_document(title: str, body: Sequence[str], script: str, script_type: str = "") -> str:
+    """The text of the file, to be saved as UTF-8. The script comes last; `script_type` is its type."""
     style = read_asset("page.css")
     hashes = f"style-src '{_hash_for_content_policy(style)}'; script-src '{_hash_for_content_policy(script)}'"
     policy = f"default-src 'none'; {hashes}; base-uri 'none'"
-    tag = f'<script type="{kind}">' if kind else "<script>"
+    tag = f'<script type="{script_type}">' if script_type else "<script>"
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',

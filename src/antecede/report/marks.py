@@ -72,15 +72,17 @@ def _make_channel(source: str | None, target: str | None) -> tuple[str, str] | N
     return source, target
 
 
-def find_event_rows(places: pa.Table, executions: pa.Array, events: pa.Array) -> Rows:
+def find_event_rows(event_table: pa.Table, executions: pa.Array, event_ids: pa.Array) -> Rows:
     """The first row of each event, by execution and id; -1 for one that is not there."""
-    wanted = events.cast(pa.large_string())
+    wanted = event_ids.cast(pa.large_string())
     # Rows of all places with a wanted id, which are few; whether the execution is the right one, they tell.
     ids = pc.unique(wanted).drop_null()
-    number = pc.index_in(_decode_dictionary(places["event"]), value_set=ids.cast(places["event"].type))
+    number = pc.index_in(
+        _decode_dictionary(event_table["event"]), value_set=ids.cast(event_table["event"].type)
+    )
     rows = pc.indices_nonzero(pc.is_valid(number))
     numbers = number.take(rows).to_pylist()
-    there = _decode_dictionary(places["execution"].take(rows)).fill_null("").to_pylist()
+    there = _decode_dictionary(event_table["execution"].take(rows)).fill_null("").to_pylist()
     first_rows: dict[tuple[str, int], int] = {}
     for row, execution, at in zip(rows.to_pylist(), there, numbers, strict=True):
         first_rows.setdefault((execution, at), row)

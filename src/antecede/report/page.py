@@ -75,7 +75,7 @@ def render_page(
         listed,
         "</section></div>\n</main>",
     ]
-    header = _render_log_facts(view, marks)
+    header = _render_log_facts_for_script(view, marks)
     used = sum(len(part.encode()) for part in (*head, *tail, header, script, read_asset("page.css")))
     packed = _pack_view(view, marks, LARGEST_PAGE - used - FRAME)
     note = _render_left_out_note(view, packed)
@@ -130,7 +130,7 @@ def _render_left_out_note(view: LogView, packed: PackedBlocks) -> str:
     return f'<p class="left" id="left-out">{escape_html(" ".join(sentences))}</p>' if sentences else ""
 
 
-def _render_log_facts(view: LogView, marks: PlacedMarks) -> str:
+def _render_log_facts_for_script(view: LogView, marks: PlacedMarks) -> str:
     """What static/store.js is told before it reads blocks. Nothing in it can end its element."""
     groups = list(GROUPS)
     kinds = sorted(set(marks.kind), key=rank_kind_by_severity)

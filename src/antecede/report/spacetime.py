@@ -64,15 +64,15 @@ def _label_events(events: Sequence[Event]) -> list[tuple[Event, _Label]]:
     return labelled
 
 
-def _label_event(event: Event, arrived: float | None, delivery: Event | None) -> _Label | None:
+def _label_event(event: Event, arrival_time_ms: float | None, delivery: Event | None) -> _Label | None:
     """What stands at an event; nothing for a delivery that its arrival shows."""
     message, time, kind = event["message"], event["time"], event["kind"]
     if kind == "send":
         return _Label(_describe_send(event), "cyan")
     if kind == "deliver":
-        if arrived == time:
+        if arrival_time_ms == time:
             return None
-        waited = 0.0 if arrived is None else max(time - arrived, 0.0)
+        waited = 0.0 if arrival_time_ms is None else max(time - arrival_time_ms, 0.0)
         return _label_delivery(event, waited)
     if kind != "receive":
         return _Label(f"▪ {event['text']}", "white")
@@ -88,12 +88,12 @@ def _describe_send(event: Event) -> str:
     return f"○ {event['message']}→{'all' if len(receivers) > 2 else ','.join(receivers)}"
 
 
-def _label_delivery(event: Event, waited: float) -> _Label:
+def _label_delivery(event: Event, waited_ms: float) -> _Label:
     """What stands at a delivery: red if the oracle found it early or late."""
     order = dict(event["fields"] or ()).get("order")
     text = f"● {event['message']}"
-    if waited:
-        text += f" +{waited:.1f}"
+    if waited_ms:
+        text += f" +{waited_ms:.1f}"
     if order:
         text += f" {order}"
     return _Label(text, "red" if order else "green")

@@ -65,7 +65,7 @@ def is_late_event(row: Row, late: Collection[Copy]) -> bool:
     return row["kind"] != "send" and (row["process"], row["message"]) in late
 
 
-def find_arrivals(rows: Sequence[Row]) -> set[int]:
+def find_arrivals_that_are_no_steps(rows: Sequence[Row]) -> set[int]:
     """The rows that are no events of happened-before."""
     if not any(row["kind"] == "deliver" for row in rows):
         return set()
@@ -74,8 +74,8 @@ def find_arrivals(rows: Sequence[Row]) -> set[int]:
 
 def list_drawn_links(rows: Sequence[Row], edges: Sequence[tuple[str, str]]) -> list[DrawnLink]:
     """All links of a window. A message goes to its arrival, and from there waits for its delivery."""
-    arrivals = find_arrivals(rows)
-    waits = _match_arrivals_to_deliveries(rows, arrivals)
+    arrivals = find_arrivals_that_are_no_steps(rows)
+    waits = _find_arrival_of_each_delivery(rows, arrivals)
     messages = [
         *_link_causes_to_effects(rows, edges, waits, arrivals),
         *_link_sends_to_arrivals(rows, arrivals),
@@ -101,7 +101,7 @@ def _link_consecutive_events(rows: Sequence[Row], arrivals: set[int]) -> list[Dr
     return steps
 
 
-def _match_arrivals_to_deliveries(rows: Sequence[Row], arrivals: set[int]) -> dict[int, int]:
+def _find_arrival_of_each_delivery(rows: Sequence[Row], arrivals: set[int]) -> dict[int, int]:
     """Of each delivery whose first arrival is in the window, and before it: that arrival."""
     first: dict[tuple[Lane, str], int] = {}
     waits = {}

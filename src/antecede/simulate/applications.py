@@ -88,16 +88,16 @@ class Applications:
             self.watch.tally.blocked.append(self.queue.now - wish.since)
             self.carrier.send(wish)
 
-    def requeue_wish(self, wish: Wish) -> None:
+    def put_wish_back_first(self, wish: Wish) -> None:
         """A wish came to nothing because the process crashed: it is still there, before all others."""
         self.line[wish.process].appendleft(msgspec.structs.replace(wish, since=self.queue.now))
 
     def _schedule_next_send(self, process: int) -> None:
         gap = self.workload.draw_gap_ms(process)
         if gap is not None:
-            self.queue.schedule(self.queue.now + gap, self._send_by_workload, process)
+            self.queue.schedule(self.queue.now + gap, self._send_by_workload_and_schedule_next, process)
 
-    def _send_by_workload(self, process: int) -> None:
+    def _send_by_workload_and_schedule_next(self, process: int) -> None:
         if self.left > 0:
             targets = None if self.only_broadcast else self.workload.choose_targets(process)
             depends_on = self.workload.choose_dependence(self.watch.events[process])

@@ -42,6 +42,14 @@ _CHUNK = 20
 Tick = Callable[[int], None]
 
 
+class Chunk(NamedTuple):
+    """Executions that one worker runs one after the other."""
+
+    numbers: range
+    seed: int
+    protocol_names: list[str]
+
+
 class Failure(NamedTuple):
     """An execution in which a promise was broken."""
 
@@ -69,6 +77,14 @@ class ProtocolTotals(msgspec.Struct):
             getattr(self, name).update(getattr(other, name))
 
 
+class ChunkResult(NamedTuple):
+    """What came of a chunk, by protocol, and how many executions it had."""
+
+    totals: dict[str, ProtocolTotals]
+    failures: list[Failure]
+    executions: int
+
+
 class Campaign(msgspec.Struct):
     """The outcome: a row per protocol, and every failure."""
 
@@ -90,11 +106,11 @@ class Campaign(msgspec.Struct):
 def plan_execution(
     number: int,
     seed: int,
-    names: list[str],
+    protocol_names: list[str],
 ) -> Plan:
     """Execution `number` of the campaign with this seed."""
     rng = np.random.default_rng([seed, number])
-    protocol = names[number % len(names)]
+    protocol = protocol_names[number % len(protocol_names)]
     facts = list_protocols()[protocol]
     n = int(rng.integers(3, 7))
     rate = float(rng.choice([10, 50, 200]))
@@ -168,48 +184,47 @@ def list_broken_promises(run: Run) -> Iterator[str]:
         yield f"{run.costs.waited_needlessly} waited needlessly"
 
 
-def _run_chunk_of_executions(
-    work: tuple[range, int, list[str]],
-) -> tuple[dict[str, ProtocolTotals], list[Failure], int]:
-    numbers, seed, names = work
-    rows = {name: ProtocolTotals() for name in names}
+def _run_chunk_of_executions(chunk: Chunk) -> ChunkResult:
+    totals = {name: ProtocolTotals() for name in chunk.protocol_names}
     failures = []
-    for number in numbers:
-        plan = plan_execution(number, seed, names)
-        row, failure = run_execution(plan)
-        rows[plan.protocol].add(row)
-        failures += [failure] if failure else []
-    return rows, failures, len(numbers)
+    for number in chunk.numbers:
+        plan = plan_execution(number, chunk.seed, chunk.protocol_names)
+        of_this_one, failure = run_execution(plan)
+        totals[plan.protocol].add(of_this_one)
+        if failure is not None:
+            failures.append(failure)
+    return ChunkResult(totals, failures, len(chunk.numbers))
 
 
 def run_executions(
     executions: int,
     seed: int,
-    names: list[str],
+    protocol_names: list[str],
     report_done: Tick,
     workers: int | None = None,
 ) -> Campaign:
     """Run so many executions of these protocols; `report_done` hears how many were done."""
     starts = range(0, executions, _CHUNK)
-    work = [(range(start, min(start + _CHUNK, executions)), seed, names) for start in starts]
-    total = Campaign({name: ProtocolTotals() for name in names}, [])
-    for rows, failures, done in _run_chunks_of_executions(work, workers or os.cpu_count() or 1):
-        for name, row in rows.items():
-            total.rows[name].add(row)
-        total.failures += failures
-        report_done(done)
+    chunks = [Chunk(range(start, min(start + _CHUNK, executions)), seed, protocol_names) for start in starts]
+    total = Campaign({name: ProtocolTotals() for name in protocol_names}, [])
+    for result in _run_chunks_of_executions(chunks, workers or os.cpu_count() or 1):
+        for name, totals in result.totals.items():
+            total.rows[name].add(totals)
+        total.failures += result.failures
+        report_done(result.executions)
     total.failures.sort(key=lambda failure: failure.plan.seed)
     return total
 
 
 def _run_chunks_of_executions(
-    work: list[Any],
+    chunks: list[Chunk],
     workers: int,
-) -> Iterator[tuple[dict[str, ProtocolTotals], list[Failure], int]]:
-    if workers == 1 or len(work) < 2:
-        yield from map(_run_chunk_of_executions, work)
+) -> Iterator[ChunkResult]:
+    """The results of chunks as they are done, in any order."""
+    if workers == 1 or len(chunks) < 2:
+        yield from map(_run_chunk_of_executions, chunks)
         return
     with shield_children_from_interrupt():
-        pool = multiprocessing.get_context("spawn").Pool(min(workers, len(work)))
+        pool = multiprocessing.get_context("spawn").Pool(min(workers, len(chunks)))
     with pool:
-        yield from pool.imap_unordered(_run_chunk_of_executions, work)
+        yield from pool.imap_unordered(_run_chunk_of_executions, chunks)

@@ -39,7 +39,7 @@ class DirectCarrier:
         """The application of a process sends."""
         i = wish.process
         targets = self.others[i] if wish.targets is None else wish.targets
-        payload = self.watch.on_send(i, targets, wish.depends_on)
+        payload = self.watch.record_send_and_make_payload(i, targets, wish.depends_on)
         to = None if wish.targets is None else [self.watch.names[x] for x in targets]
         endpoint = self.endpoints[i]
         if not self.watch.declared or wish.depends_on is None:

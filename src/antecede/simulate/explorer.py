@@ -62,8 +62,8 @@ class Exploration:
 
     @cached_property
     def configurations(self) -> int:
-        """How many of them one can tell apart from outside (see `Moves.make_configuration`)."""
-        return len({self.moves.make_configuration(state) for state in self.found})
+        """How many of them one can tell apart from outside (see `Moves.make_visible_configuration`)."""
+        return len({self.moves.make_visible_configuration(state) for state in self.found})
 
     @property
     def verdict(self) -> str:

@@ -77,7 +77,7 @@ class LinkedCarrier:
 
     def _schedule_crash(self, process: int, time_ms: float, moment: str, down_ms: float) -> None:
         self.crashes += 1
-        self.queue.schedule(time_ms, self._begin_crash, (process, moment, down_ms))
+        self.queue.schedule(time_ms, self._crash_now_or_doom, (process, moment, down_ms))
 
     def may_send(self, process: int) -> bool:
         """Whether the application of a process need not wait now."""
@@ -88,50 +88,50 @@ class LinkedCarrier:
         """The application of a process sends; if the process crashes before that is written down, again."""
         i = wish.process
         if self.homes[i].doom == UNWRITTEN:
-            self.applications.requeue_wish(wish)
-            self._crash_process(i)
+            self.applications.put_wish_back_first(wish)
+            self._crash_and_schedule_restart(i)
             return
         targets = [x for x in range(len(self.homes)) if x != i] if wish.targets is None else wish.targets
-        payload = self.watch.on_send(i, targets, wish.depends_on)
+        payload = self.watch.record_send_and_make_payload(i, targets, wish.depends_on)
         to = None if wish.targets is None else tuple(self.names[x] for x in targets)
         how = {}
         if self.watch.declared and wish.depends_on is not None:
             how = {"depends_on": wish.depends_on}
-        self._apply_input(i, Input("send", self.queue.now, payload, to, how))
+        self._record_and_apply_input(i, Input("send", self.queue.now, payload, to, how))
 
     def _on_frame_arrival(self, frame: Frame) -> None:
         happening = Input("frame", self.queue.now, frame.encode())
-        self._apply_input(self.index[frame.target], happening)
+        self._record_and_apply_input(self.index[frame.target], happening)
 
-    def _on_timer(self, timer: tuple[int, float]) -> None:
-        i, due = timer
+    def _on_timer(self, process_and_due_time: tuple[int, float]) -> None:
+        i, due = process_and_due_time
         if self.homes[i].alarm != due:  # an earlier one was planned since, or the process crashed
             return
         self.homes[i].alarm = NEVER
         if self.homes[i].site is not None:
-            self._apply_input(i, Input("tick", self.queue.now))
+            self._record_and_apply_input(i, Input("tick", self.queue.now))
 
-    def _apply_input(self, process: int, event: Input) -> None:
+    def _record_and_apply_input(self, process: int, event: Input) -> None:
         """Write it down, do it, let out what follows. A doomed process fails on the way."""
         home = self.homes[process]
         if home.site is None:
             self.counts["came while down"] += 1
             return
         if home.doom == UNWRITTEN:
-            self._crash_process(process)
+            self._crash_and_schedule_restart(process)
             return
         if self.crashes:
             home.records.append(home.site.record(event))
         if home.doom == WRITTEN:
-            self._crash_process(process)
+            self._crash_and_schedule_restart(process)
             return
         resent = home.site.link.resent
-        self._transmit_output(process, home.site.apply(event))
+        self._transmit_and_deliver_output(process, home.site.apply(event))
         if home.site is not None:
             self.counts["sent again"] += home.site.link.resent - resent
-            self._set_timer_and_send_waiting(process, home, home.site)
+            self._snapshot_set_timer_and_send_waiting(process, home, home.site)
 
-    def _transmit_output(self, process: int, output: Output) -> None:
+    def _transmit_and_deliver_output(self, process: int, output: Output) -> None:
         if output.made:
             self.watch.on_transmit(output.made)
         mean = self.wires.draw_mean_delay_of_message() if output.frames else None
@@ -148,14 +148,14 @@ class LinkedCarrier:
             self.watch.on_arrive(process, packet, handed)
         self._deliver_to_application(process, handed)
         if interrupted:
-            self._crash_process(process)
+            self._crash_and_schedule_restart(process)
 
     def _deliver_to_application(self, process: int, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
             self.homes[process].taken += 1
             self.applications.on_deliver(process, delivery)
 
-    def _set_timer_and_send_waiting(self, process: int, home: ProcessHome, site: Site) -> None:
+    def _snapshot_set_timer_and_send_waiting(self, process: int, home: ProcessHome, site: Site) -> None:
         """After an input: a snapshot now and then, the timer, and what the application waited to send."""
         if len(home.records) >= SNAPSHOT_EVERY:
             home.snapshot, home.records = site.snapshot(), []
@@ -165,24 +165,24 @@ class LinkedCarrier:
             self.queue.schedule(max(due, self.queue.now), self._on_timer, (process, due))
         self.applications.send_waiting_messages(process)
 
-    def _begin_crash(self, crash: tuple[int, str, float]) -> None:
-        i, moment, down = crash
+    def _crash_now_or_doom(self, process_moment_and_down_ms: tuple[int, str, float]) -> None:
+        i, moment, down = process_moment_and_down_ms
         home = self.homes[i]
         if home.site is None or home.doom:
             return
         home.doom, home.down = moment, down
         if moment == AT_REST:
-            self._crash_process(i)
+            self._crash_and_schedule_restart(i)
 
-    def _crash_process(self, process: int) -> None:
+    def _crash_and_schedule_restart(self, process: int) -> None:
         home = self.homes[process]
         self.counts[home.doom] += 1
         when, unseen = self.queue.now + home.down, home.doom == WRITTEN
-        self.queue.schedule(when, self._restart_process, (process, unseen))
+        self.queue.schedule(when, self._recover_and_restart_process, (process, unseen))
         home.site, home.doom = None, ""
 
-    def _restart_process(self, restart: tuple[int, bool]) -> None:
-        i, unseen = restart
+    def _recover_and_restart_process(self, process_and_unseen: tuple[int, bool]) -> None:
+        i, unseen = process_and_unseen
         home = self.homes[i]
         recovered = recover(home.snapshot, home.records, home.taken, restore)
         home.site = recovered.site
@@ -193,4 +193,4 @@ class LinkedCarrier:
                 self.watch.on_arrive(i, packet, recovered.deliveries)
         self._deliver_to_application(i, recovered.deliveries)
         home.alarm = NEVER
-        self._set_timer_and_send_waiting(i, home, recovered.site)
+        self._snapshot_set_timer_and_send_waiting(i, home, recovered.site)

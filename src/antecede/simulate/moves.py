@@ -5,7 +5,7 @@ Owns: the steps, the states and the step from one state to the next. What one en
 states is computed once: snapshots and packets are kept once and states hold their numbers.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Literal, NamedTuple, TypeVar
 
 from antecede.core.boxed import Boxed
@@ -125,7 +125,7 @@ class Moves:
 
     def iterate_next_states(self, state: ProgramState) -> Iterator[tuple[Step, ProgramState]]:
         """Every possible next step, in a fixed order, and the state after it."""
-        for at, step, number in self._list_possible_steps(state):
+        for at, step, number in self._iterate_candidate_steps_with_packets(state):
             key = (state.endpoints[at], step)
             if key not in self._known:
                 self._known[key] = self._compute_step_result(*key)
@@ -133,7 +133,7 @@ class Moves:
             if done is not None:
                 yield step, _make_next_state(state, at, step, number, done)
 
-    def make_configuration(self, state: ProgramState) -> Hashable:
+    def make_visible_configuration(self, state: ProgramState) -> Hashable:
         """A state as one sees it from outside: without the numbers of packets and the order of pools.
 
         Under `buffered` and under matrix clocks nothing else matters to a program (the tests show it).
@@ -152,17 +152,21 @@ class Moves:
                 self._boxes[number] = list_inbox(self.restore_endpoint(state, at))
         return tuple(self._boxes[number] for number in state.endpoints)
 
-    def _list_possible_steps(
+    def _iterate_candidate_steps_with_packets(
         self,
         state: ProgramState,
     ) -> Iterator[tuple[int, Step, int]]:
         """What might be done: the place, the step and the packet that arrives (or -1)."""
         for at, (ways, counter) in enumerate(zip(self._ways, state.counters, strict=True)):
-            for step in ways[counter] if counter < len(ways) else ():
-                yield at, step, -1
+            if counter < len(ways):
+                for step in ways[counter]:
+                    yield at, step, -1
         for at, step in enumerate(self._internal):
             yield at, step, -1
-        for number in self._list_earliest_packet_per_pair(state.network) if self.fifo else state.network:
+        arriving: Iterable[int] = state.network
+        if self.fifo:
+            arriving = self._list_earliest_packet_per_pair(state.network)
+        for number in arriving:
             step = self._arrival[number]
             yield self._place[step.process], step, number
 
@@ -173,8 +177,8 @@ class Moves:
             first.setdefault((self._packet[number].source, self._packet[number].target), number)
         return sorted(first.values())
 
-    def _compute_step_result(self, number: int, step: Step) -> StepResult | None:
-        endpoint = self.restore(self._snapshot[number])
+    def _compute_step_result(self, snapshot_number: int, step: Step) -> StepResult | None:
+        endpoint = self.restore(self._snapshot[snapshot_number])
         effects = perform_step(endpoint, step)
         if effects is None:
             return None
@@ -214,15 +218,15 @@ def _make_next_state(
     state: ProgramState,
     process_index: int,
     step: Step,
-    arrived: int,
-    done: StepResult,
+    arrived_packet: int,
+    result: StepResult,
 ) -> ProgramState:
     counted = step.what in ("send", "receive")
     return ProgramState(
-        _replace_item_at(state.endpoints, process_index, done.endpoint),
-        tuple(sorted({*state.network, *done.packets} - {arrived})),
+        _replace_item_at(state.endpoints, process_index, result.endpoint),
+        tuple(sorted({*state.network, *result.packets} - {arrived_packet})),
         _replace_item_at(state.counters, process_index, state.counters[process_index] + counted),
-        _replace_item_at(state.received, process_index, state.received[process_index] + done.received),
+        _replace_item_at(state.received, process_index, state.received[process_index] + result.received),
     )
 
 

@@ -31,13 +31,13 @@ class Oracle:
 
     def list_missing_causes(self, process: object, message: int) -> list[int]:
         """The causes of a message that are addressed to this process and not delivered there."""
-        return list_set_bits(self.message_past[message] & self._find_due_messages(process))
+        return list_set_bits(self.message_past[message] & self._get_due_message_bits(process))
 
     def is_ready(self, process: object, message: int) -> bool:
         """Whether causal order allows to deliver the message now."""
-        return not self.message_past[message] & self._find_due_messages(process)
+        return not self.message_past[message] & self._get_due_message_bits(process)
 
-    def record_delivery(self, process: object, message: int) -> list[int]:
+    def record_delivery_and_list_missing_causes(self, process: object, message: int) -> list[int]:
         """A message is delivered; returns the causes that should have come before (none: all is well)."""
         if not self.addressed[process] >> message & 1 or self.delivered[process] >> message & 1:
             raise ValueError(f"message {message} is not for {process!r}, or was delivered there before")
@@ -52,9 +52,9 @@ class Oracle:
 
     def list_undelivered_messages(self) -> list[tuple[object, int]]:
         """Every (process, message) still to be delivered."""
-        return [(p, m) for p in self.addressed for m in list_set_bits(self._find_due_messages(p))]
+        return [(p, m) for p in self.addressed for m in list_set_bits(self._get_due_message_bits(p))]
 
-    def _find_due_messages(self, process: object) -> int:
+    def _get_due_message_bits(self, process: object) -> int:
         """What is addressed to a process and not delivered there."""
         return self.addressed[process] & ~self.delivered[process]
 

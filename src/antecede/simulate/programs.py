@@ -77,7 +77,7 @@ def parse_program(text: str) -> Program:
     for statement in statements:
         names.append(_parse_process_name(statement, names))
     code = [_parse_instructions(one, name, names) for one, name in zip(statements, names, strict=True)]
-    _check_message_names(statements, code)
+    _refuse_repeated_message_names(statements, code)
     return Program(tuple(names), tuple(code))
 
 
@@ -161,7 +161,7 @@ def _parse_other_process(
     return found
 
 
-def _check_message_names(
+def _refuse_repeated_message_names(
     statements: list[_Statement],
     code: list[tuple[Instruction, ...]],
 ) -> None:

@@ -90,7 +90,7 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
         rank[np.argsort(self.sent, kind="stable")] = np.arange(self.messages)
         return rank * stretches // max(self.messages, 1)
 
-    def find_median_travel_times(self) -> tuple[Floats, float]:
+    def find_median_travel_times_by_link_and_overall(self) -> tuple[Floats, float]:
         """The median travel time of each link, [source, target], and that of all; nan where none was seen."""
         n = len(self.names)
         source = np.repeat(self.sender, np.diff(self.starts))

@@ -116,40 +116,40 @@ class _ReplayWatch(Watch):
         self.relayed = 0
         self.largest_stamp = max(LARGE_STAMP, LARGE_ENTRY * len(recording.names) ** 2)
 
-    def on_send(self, process: int, targets: list[int], depends_on: int | None) -> bytes:
-        payload = super().on_send(process, targets, depends_on)
+    def record_send_and_make_payload(self, process: int, targets: list[int], depends_on: int | None) -> bytes:
+        payload = super().record_send_and_make_payload(process, targets, depends_on)
         self.recorded.append(self.sending)
         copies = range(self.starts[self.sending], self.starts[self.sending + 1])
         self.copies[payload] = dict(zip(targets, copies, strict=True))
         self.untransmitted = self.copies[payload].copy()
         return payload
 
-    def _count_packet(self, packet: Packet, equal_packets: int) -> None:
-        super()._count_packet(packet, equal_packets)
+    def _count_equal_packets(self, packet: Packet, how_many: int) -> None:
+        super()._count_equal_packets(packet, how_many)
         if len(packet.stamp) > self.largest_stamp:
             raise _StampTooLargeError
         if packet.kind != "message":
-            self.bytes[self.sending] += equal_packets * len(packet.encode())
-            self.more_packets[self.sending] += equal_packets
+            self.bytes[self.sending] += how_many * len(packet.encode())
+            self.more_packets[self.sending] += how_many
             return
         message = self.recorded[int.from_bytes(packet.payload, "little")]
         if packet.source == self.senders[message]:
-            self.bytes[message] += equal_packets * len(packet.stamp)
+            self.bytes[message] += how_many * len(packet.stamp)
         else:
             # Somebody passes it on: one more packet, all of which is the protocol's.
-            self.bytes[message] += equal_packets * len(packet.encode())
-            self.more_packets[message] += equal_packets
-            self.relayed += equal_packets
+            self.bytes[message] += how_many * len(packet.encode())
+            self.more_packets[message] += how_many
+            self.relayed += how_many
 
     def on_arrive(self, process: int, packet: Packet, deliveries: list[Delivery]) -> None:
         self.tally.arrivals += 1
         self.last = self.queue.now
         if packet.kind == "message" and all(one.payload != packet.payload for one in deliveries):
-            self.mark_copy_waiting((process, packet.payload))
+            self.mark_copy_waiting_unless_delivered((process, packet.payload))
 
-    def mark_copy_waiting(self, copy: tuple[int, bytes]) -> None:
+    def mark_copy_waiting_unless_delivered(self, process_and_payload: tuple[int, bytes]) -> None:
         """A copy is there, or should be by now; it waits from now on if it is not delivered."""
-        i, payload = copy
+        i, payload = process_and_payload
         if payload in self.due[i] and payload not in self.waiting[i]:
             self.waiting[i].add(payload)
             self.rows += (self.queue.now, self.holds + i, payload)
@@ -266,7 +266,7 @@ class _ReplayCarrier(DirectCarrier):
     ) -> None:
         no_wires: Any = None
         super().__init__(watch.queue, no_wires, endpoints, watch, applications)
-        links, of_all = recording.find_median_travel_times()
+        links, of_all = recording.find_median_travel_times_by_link_and_overall()
         links[np.isnan(links)] = of_all
         self.typical: list[list[float]] = links.tolist()
         """How long packets travel that are not in the recording, [source, target]."""
@@ -280,15 +280,15 @@ class _ReplayCarrier(DirectCarrier):
         for target, copy in watch.untransmitted.items():
             # It is kept back: here it would have arrived.
             when = now + self.travel[copy]
-            self.queue.schedule(when, watch.mark_copy_waiting, (target, watch.newest))
+            self.queue.schedule(when, watch.mark_copy_waiting_unless_delivered, (target, watch.newest))
 
     def _transmit(self, process: int, packets: list[Packet]) -> None:
         self.watch.on_transmit(packets)
         now = self.queue.now
-        times = [now + self._find_travel_time(process, packet) for packet in packets]
+        times = [now + self._note_departure_and_find_travel_time(process, packet) for packet in packets]
         self.queue.schedule_all(times, self.on_packet_arrival, packets)
 
-    def _find_travel_time(self, process: int, packet: Packet) -> float:
+    def _note_departure_and_find_travel_time(self, process: int, packet: Packet) -> float:
         """How long a packet travels. Messages that others pass on do not take the way of the log."""
         target = self.index[packet.target]
         if packet.kind == "message":
@@ -353,9 +353,9 @@ class _Replay:
             waited=int((delay > 0).sum()),
             peak_held=costs.peak_held,
             verdict=self.watch.make_verdict(),
-            bytes=self._average_by_message_stretch(self.watch.bytes),
-            packets=self._average_by_message_stretch(self.watch.more_packets),
-            delay=self._average_by_copy_stretch(delay),
+            bytes=self._average_message_values_by_stretch(self.watch.bytes),
+            packets=self._average_message_values_by_stretch(self.watch.more_packets),
+            delay=self._average_copy_values_by_stretch(delay),
         )
 
     def _compute_copy_delays(self) -> Floats:
@@ -371,12 +371,12 @@ class _Replay:
         blocked = kept * np.diff(self.recording.starts)
         return sum(self.watch.tally.needless) + float(np.nansum(blocked))
 
-    def _average_by_message_stretch(self, values: list[int]) -> list[float]:
+    def _average_message_values_by_stretch(self, values: list[int]) -> list[float]:
         """The mean of each stretch, over its messages."""
         stretch = self.recording.assign_messages_to_stretches()
         return _average_by_stretch(np.array(values, dtype=np.float64), stretch)
 
-    def _average_by_copy_stretch(self, values: Floats) -> list[float]:
+    def _average_copy_values_by_stretch(self, values: Floats) -> list[float]:
         """The mean of each stretch, over its copies."""
         stretch = np.repeat(self.recording.assign_messages_to_stretches(), np.diff(self.recording.starts))
         return _average_by_stretch(values, stretch)
@@ -388,9 +388,9 @@ def _split_into_reversed_parts(items: Ints, starts: Ints) -> list[list[int]]:
     return [part[::-1].tolist() for part in parts]
 
 
-def _average_by_stretch(values: Floats, stretch: Any) -> list[float]:
-    sums = np.bincount(stretch, values)
-    numbers = np.bincount(stretch)
+def _average_by_stretch(values: Floats, stretch_numbers: Ints) -> list[float]:
+    sums = np.bincount(stretch_numbers, values)
+    numbers = np.bincount(stretch_numbers)
     means: list[float] = (sums / np.maximum(numbers, 1)).tolist()
     return means
 

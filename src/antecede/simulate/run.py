@@ -100,7 +100,7 @@ class Simulation:
         check_workload_fits(plan, facts)
         seeds = np.random.SeedSequence(plan.seed).spawn(3)
         traffic, network, crashes = (np.random.default_rng(seed) for seed in seeds)
-        options = {**choose_required_options(plan), **plan.options}
+        options = {**choose_defaults_of_required_options(plan), **plan.options}
         refuse_options_of_unknown_processes(plan)
         endpoints = [
             endpoint(plan.protocol, process=name, group=names, **options | plan.own_options.get(name, {}))
@@ -169,7 +169,7 @@ def run_with_recorder(
     return recorders[0], run
 
 
-def choose_required_options(plan: Plan) -> dict[str, Any]:
+def choose_defaults_of_required_options(plan: Plan) -> dict[str, Any]:
     """Options that a protocol cannot do without, where the plan names none."""
     needed = {"server": plan.names[0], "monitor": plan.names[0], "k": 2 * plan.processes}
     return {name: value for name, value in needed.items() if name in plan.facts.options}

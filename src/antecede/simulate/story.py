@@ -45,13 +45,13 @@ class Story:
             if not message or one.payload.decode() != message
         ]
         notes = [
-            *self._report_to_oracle(step, message),
+            *self._tell_oracle_and_note_violations(step, message),
             *_describe_what_message_awaits(endpoint, message),
             *left,
         ]
         self.lines.append(StoryLine(step, _describe_step(step, message), "; ".join(notes)))
 
-    def _report_to_oracle(self, step: Step, message: str) -> list[str]:
+    def _tell_oracle_and_note_violations(self, step: Step, message: str) -> list[str]:
         """Tell the oracle what happened, and pass on what it says."""
         if step.what == "send":
             self._numbers[message] = self._oracle.record_send(step.process, step.others)
@@ -59,7 +59,7 @@ class Story:
             return []
         number = self._numbers[message]
         late = self._oracle.is_late(step.process, number)
-        causes = self._oracle.record_delivery(step.process, number)
+        causes = self._oracle.record_delivery_and_list_missing_causes(step.process, number)
         if causes:
             self.early.append(message)
         first = ", ".join(name for name, one in self._numbers.items() if one in causes)

@@ -139,7 +139,7 @@ class RunTrace(Recorder):
     ) -> None:
         """A process sends; what the send is declared to depend on is its parent."""
         clock = self._tick_clock(process)
-        parents = None if depends_on is None else self._list_parent_ids(process, depends_on)
+        parents = None if depends_on is None else self._list_parent_event_id(process, depends_on)
         self.sends[message] = MessageUnderWay(self.queue.now, clock, len(targets))
         receivers = [self.names[target] for target in targets]
         text = f"send m{message} to {', '.join(receivers)}"
@@ -202,9 +202,11 @@ class RunTrace(Recorder):
         self.events.flush_rows()
         self.messages.flush_rows()
 
-    def _list_parent_ids(self, process: int, number: int) -> list[str]:
+    def _list_parent_event_id(self, process: int, own_event_number: int) -> list[str]:
         """The id of an own event by its number from 1; 0 is none."""
-        return [f"{self.names[process]}#{self.own[process][number - 1]}"] if number else []
+        if own_event_number == 0:
+            return []
+        return [f"{self.names[process]}#{self.own[process][own_event_number - 1]}"]
 
     def _forget_send_if_complete(self, message: int, sent: MessageUnderWay) -> None:
         """Forget a message whose copies have all arrived and been delivered."""

@@ -91,7 +91,7 @@ class Watch:
         if isinstance(trace, RunTrace):
             trace.ask_for_verdicts = self.judge_records
 
-    def on_send(
+    def record_send_and_make_payload(
         self,
         process: int,
         targets: list[int],
@@ -119,26 +119,26 @@ class Watch:
             if packet.stamp != stamp or packet.payload != payload or packet.kind != kind:
                 break
         else:
-            self._count_packet(first, len(packets))
+            self._count_equal_packets(first, len(packets))
             return
         for packet in packets:
-            self._count_packet(packet, 1)
+            self._count_equal_packets(packet, 1)
 
-    def _count_packet(self, packet: Packet, equal_packets: int) -> None:
-        """Count a packet, and others that differ from it in their target only."""
+    def _count_equal_packets(self, packet: Packet, how_many: int) -> None:
+        """Count a packet and those that differ from it in their target only: so many in all."""
         tally, now = self.tally, self.queue.now
         size, payload = len(packet.stamp), packet.payload
-        tally.packets[packet.kind] += equal_packets
+        tally.packets[packet.kind] += how_many
         if packet.kind != "message":
-            tally.control_size += equal_packets * size
+            tally.control_size += how_many * size
             return
-        tally.stamp_sizes[size] += equal_packets
-        tally.stamp_entries[count_stamp_entries(packet)] += equal_packets
+        tally.stamp_sizes[size] += how_many
+        tally.stamp_entries[count_stamp_entries(packet)] += how_many
         if self.facts.relays:  # nothing is kept back; what leaves later is passed on
             return
         target = self.index[packet.target]
         if (now > self.sent_at or payload != self.newest) and payload in self.due[target]:
-            self.rows += (now, self.transmits + target, payload) * equal_packets
+            self.rows += (now, self.transmits + target, payload) * how_many
 
     def on_arrive(
         self,

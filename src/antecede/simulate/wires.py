@@ -122,7 +122,7 @@ class Wires:
         self,
         source: int,
         target: int,
-        homes: list[str],
+        regions: list[str],
     ) -> str:
         link = f"{self.names[source]}->{self.names[target]}"
         if link in self.network.links:
@@ -130,10 +130,10 @@ class Wires:
         if not self.network.matrix:
             return self.network.delay
         try:
-            return self.network.matrix[homes[source]][homes[target]]
+            return self.network.matrix[regions[source]][regions[target]]
         except KeyError:
             raise CallerError(
-                f"network: the matrix has no delay from region {homes[source]!r} to {homes[target]!r}"
+                f"network: the matrix has no delay from region {regions[source]!r} to {regions[target]!r}"
             ) from None
 
     def _get_delay_stream(self, text: str) -> Draw:

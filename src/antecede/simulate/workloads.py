@@ -63,9 +63,9 @@ class Workload:
         """What the process does on delivery of a message."""
         return None
 
-    def choose_dependence(self, events: int) -> int | None:
+    def choose_dependence(self, latest_own_event: int) -> int | None:
         """What a message that answers nothing is declared to depend on: the number of an own event of its
-        process, which has had so many; 0 for nothing, None where messages do not say."""
+        process, whose latest has this number; 0 for nothing, None where messages do not say."""
         return 0 if self.declares else None
 
     def draw_other_process(self, process: int) -> int:
@@ -176,10 +176,10 @@ class Dependent(Workload):
             )
         self.chance, self.depth = chance, int(depth)
 
-    def choose_dependence(self, events: int) -> int:
+    def choose_dependence(self, latest_own_event: int) -> int:
         is_dependent = self.chances() < self.chance
         back = int(self.chances() * self.depth)
-        return max(events - back, 0) if is_dependent else 0
+        return max(latest_own_event - back, 0) if is_dependent else 0
 
 
 class Broadcast(Workload):

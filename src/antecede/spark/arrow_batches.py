@@ -32,35 +32,35 @@ class SentColumns(NamedTuple):
 def map_in_arrow(rows: DataFrame, task: ArrowTask, schema: StructType | str) -> DataFrame:
     """What a task makes of the batches of a partition, as with `rows.mapInArrow`."""
     names = rows.columns
-    columns, lists = prepare_columns_to_send(rows, {name: quote_column(name) for name in names})
+    columns, lists = replace_null_lists_by_empty_ones(rows, {name: quote_column(name) for name in names})
 
-    def restore_and_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        restored = (restore_nulls_of_lists(batch.columns, lists) for batch in batches)
+    def restore_null_lists_and_run_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        restored = (restore_null_lists(batch.columns, lists) for batch in batches)
         return task(pa.RecordBatch.from_arrays(arrays, names) for arrays in restored)
 
-    return rows.select(*columns).mapInArrow(restore_and_run, schema)
+    return rows.select(*columns).mapInArrow(restore_null_lists_and_run_task, schema)
 
 
-def prepare_columns_to_send(rows: DataFrame, columns: Mapping[str, Column]) -> SentColumns:
-    """What to send to Python of these columns of some rows."""
+def replace_null_lists_by_empty_ones(rows: DataFrame, columns: Mapping[str, Column]) -> SentColumns:
+    """What to send to Python of these columns of rows; columns behind them tell which lists are there."""
     named = [column.alias(name) for name, column in columns.items()]
     fields = rows.select(*named).schema.fields
-    lists = [at for at, field in enumerate(fields) if isinstance(field.dataType, ArrayType | MapType)]
+    lists = [place for place, field in enumerate(fields) if isinstance(field.dataType, ArrayType | MapType)]
     sent = list(columns.values())
     is_there = []
-    for at in lists:
-        empty = sf.array() if isinstance(fields[at].dataType, ArrayType) else sf.create_map()
-        is_there.append(sent[at].isNotNull())
-        sent[at] = sf.coalesce(sent[at], empty.cast(fields[at].dataType))
+    for place in lists:
+        empty = sf.array() if isinstance(fields[place].dataType, ArrayType) else sf.create_map()
+        is_there.append(sent[place].isNotNull())
+        sent[place] = sf.coalesce(sent[place], empty.cast(fields[place].dataType))
     # Spark's mapInArrow does not take every name that a column may have.
-    numbered = [column.alias(f"column_{at}") for at, column in enumerate(sent + is_there)]
+    numbered = [column.alias(f"column_{place}") for place, column in enumerate(sent + is_there)]
     return SentColumns(numbered, lists)
 
 
-def restore_nulls_of_lists(arrays: list[pa.Array], lists: list[int]) -> list[pa.Array]:
-    """The columns as they were before `prepare_columns_to_send`: lists that were null are null again."""
-    restored = arrays[: len(arrays) - len(lists)]
-    for at, is_there in zip(lists, arrays[len(restored) :], strict=True):
+def restore_null_lists(arrays_and_flags: list[pa.Array], list_places: list[int]) -> list[pa.Array]:
+    """The columns as before `replace_null_lists_by_empty_ones`: lists that were null are null again."""
+    restored = arrays_and_flags[: len(arrays_and_flags) - len(list_places)]
+    for place, is_there in zip(list_places, arrays_and_flags[len(restored) :], strict=True):
         if is_there.true_count < len(is_there):
-            restored[at] = pc.if_else(is_there, restored[at], None)
+            restored[place] = pc.if_else(is_there, restored[place], None)
     return restored

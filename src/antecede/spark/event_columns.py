@@ -25,7 +25,7 @@ def select_cause_columns(events: DataFrame) -> dict[str, Column]:
     """Those that tell of causes, with the types of EVENTS. Without `execution`, all events are of one."""
     check_event_columns(events.columns)
     columns = {
-        field.name: _convert_column(events, field)
+        field.name: _convert_column_to_wanted_type(events, field)
         for field in _TYPES.fields
         if field.name in events.columns and field.name not in SAYS_NOTHING_OF_CAUSES
     }
@@ -50,12 +50,12 @@ def list_unknown_kinds(events: DataFrame) -> list[str]:
     return [row.kind for row in unknown.orderBy("kind").limit(LISTED_WORDS + 1).collect()]
 
 
-def complete_event_columns(events: DataFrame) -> DataFrame:
+def convert_to_all_event_columns(events: DataFrame) -> DataFrame:
     """The events with all columns of EVENTS and no others, as kernels want them."""
     columns = select_cause_columns(events)
     for name in SAYS_NOTHING_OF_CAUSES:
         if name in events.columns:
-            columns[name] = _convert_column(events, _TYPES[name])
+            columns[name] = _convert_column_to_wanted_type(events, _TYPES[name])
     known = events.select(*(column.alias(name) for name, column in columns.items()))
     return add_missing_columns(known)
 
@@ -66,18 +66,18 @@ def add_missing_columns(events: DataFrame) -> DataFrame:
     return events.withColumns({field.name: sf.lit(None).cast(field.dataType) for field in lacking})
 
 
-def _convert_structs_to_clocks(column: Column, given: pa.StructType) -> Column:
+def _convert_structs_to_clocks(column: Column, struct_type: pa.StructType) -> Column:
     """As `events.clock_columns.convert_structs_to_clocks` does."""
-    counts = [(sf.lit(field.name), column[field.name].cast("bigint")) for field in given.fields]
+    counts = [(sf.lit(field.name), column[field.name].cast("bigint")) for field in struct_type.fields]
     clock = sf.map_filter(sf.create_map(*chain.from_iterable(counts)), lambda _, count: count.isNotNull())
     return sf.when(column.isNotNull(), clock)
 
 
-def _describe_type(kind: pa.DataType) -> str:
-    return str(from_arrow_type(kind).simpleString())
+def _describe_type(arrow_type: pa.DataType) -> str:
+    return str(from_arrow_type(arrow_type).simpleString())
 
 
-def _convert_column(events: DataFrame, wanted: StructField) -> Column:
+def _convert_column_to_wanted_type(events: DataFrame, wanted: StructField) -> Column:
     column = sf.col(wanted.name)
     given = convert_to_arrow_type(events.schema[wanted.name].dataType)
     conversion = choose_column_conversion(wanted.name, given, _describe_type)

@@ -34,7 +34,7 @@ def _list_connector_choices() -> list[list[Artifact]]:
     ]
 
 
-def make_connector_settings() -> dict[str, str]:
+def fetch_connector_and_make_settings() -> dict[str, str]:
     """Settings for `get_session`, so that Spark reads and writes topics."""
     if _is_connector_installed():
         return {}

@@ -11,35 +11,35 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from antecede.spark.arrow_batches import prepare_columns_to_send, restore_nulls_of_lists
+from antecede.spark.arrow_batches import replace_null_lists_by_empty_ones, restore_null_lists
 
 Kernel = Callable[[pa.Table], pa.StructArray]
 
 
 def add_kernel_answers(
-    rows: DataFrame, columns: dict[str, Column], kernel: Kernel, answer_type: str, name: str
+    rows: DataFrame, columns: dict[str, Column], kernel: Kernel, answer_type: str, answer_column: str
 ) -> DataFrame:
-    """The rows with the kernel's answers, structs of a type, in a column `name`.
+    """The rows with the kernel's answers, structs of a type, in a column of their own.
 
     The kernel gets a table of the columns of a whole partition, two or more, and answers row by row. Spark
     must not move filters to before it: hence it is declared not to be deterministic, which it is.
     """
     names = list(columns)
-    sent, lists = prepare_columns_to_send(rows, columns)
+    sent, lists = replace_null_lists_by_empty_ones(rows, columns)
 
     def answer_whole_partition(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         parts = list(batches)
         if not parts:
             return
         sizes = [len(part[0]) for part in parts]
-        restored = [restore_nulls_of_lists(list(part), lists) for part in parts]
+        restored = [restore_null_lists(list(part), lists) for part in parts]
         chunked = [pa.chunked_array(chunks) for chunks in zip(*restored, strict=True)]
         table = pa.table(chunked, names)
         del parts, restored, chunked
         yield from _cut_into_batches(kernel(table), sizes)
 
     answers = sf.arrow_udf(answer_whole_partition, answer_type).asNondeterministic()  # type: ignore[attr-defined]
-    return rows.select("*", answers(*sent).alias(name))
+    return rows.select("*", answers(*sent).alias(answer_column))
 
 
 def _cut_into_batches(array: pa.Array, sizes: list[int]) -> Iterator[pa.Array]:

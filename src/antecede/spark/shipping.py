@@ -49,11 +49,11 @@ def ship_package(spark: SparkSession) -> None:
     folder = TemporaryDirectory(prefix="antecede-", ignore_cleanup_errors=True)
     atexit.register(folder.cleanup)  # workers that come later fetch it, too
     archive = Path(folder.name) / "antecede.tar.gz"
-    _zip_package(archive)
+    _write_package_archive(archive)
     spark.addArtifacts(f"{archive}#antecede", archive=True)
 
 
-def _zip_package(archive: Path) -> None:
+def _write_package_archive(archive: Path) -> None:
     package = Path(__file__).parents[1]
     with tarfile.open(archive, "w:gz", compresslevel=1) as packed:
         for file in sorted(package.rglob("*")):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from pyspark.sql import DataFrame
 
-from antecede.ordering.message_plan import MessageOptions, list_members
+from antecede.ordering.message_plan import MessageOptions, check_and_list_member_names
 from antecede.spark.auditing.event_audit import audit
 from antecede.spark.ordering.event_order import plan_event_order
 from antecede.spark.ordering.message_order import plan_message_order
@@ -35,9 +35,19 @@ def with_order(
         messages.transform(with_order(group="room")).where("position is not null")
     """
     options = MessageOptions(
-        group, sender, stamp, form, receiver, number, keys, id, arrival, time, list_members(members)
+        group,
+        sender,
+        stamp,
+        form,
+        receiver,
+        number,
+        keys,
+        id,
+        arrival,
+        time,
+        check_and_list_member_names(members),
     )
-    return lambda messages: plan_message_order(messages, options, partitions).label_rows()
+    return lambda messages: plan_message_order(messages, options, partitions).add_outcome_columns()
 
 
 def with_event_order(partitions: int | None = None) -> Transform:
@@ -48,7 +58,7 @@ def with_event_order(partitions: int | None = None) -> Transform:
 
         logs.events.transform(with_event_order()).orderBy("execution", "position")
     """
-    return lambda events: plan_event_order(events, partitions).label_rows()
+    return lambda events: plan_event_order(events, partitions).add_outcome_columns()
 
 
 def to_findings() -> Transform:

@@ -19,8 +19,14 @@ from antecede.kernels.ragged import Ints
 from antecede.ordering.kernel_table import make_kernel_table
 from antecede.ordering.message_plan import MessagePlan
 from antecede.ordering.stream.sizes import estimate_row_bytes
-from antecede.ordering.stream.states import NONE, list_state_keys
-from antecede.ordering.stream.step import Moment, StepRows, StreamStep, list_row_keys, run_stream_step
+from antecede.ordering.stream.states import NONE, list_group_keys_of_states
+from antecede.ordering.stream.step import (
+    Moment,
+    StepRows,
+    StreamStep,
+    list_group_keys_of_rows,
+    run_stream_step,
+)
 from antecede.ordering.stream.wake_up import find_groups_to_load
 from antecede.ordering.text_tables import RAW, REASON
 from antecede.streams.files import (
@@ -28,11 +34,11 @@ from antecede.streams.files import (
     FILED,
     SINCE,
     WaitingRows,
-    merge_waiting_files,
+    merge_waiting_files_if_worthwhile,
     read_group_states,
     read_waiting_rows,
     write_group_states,
-    write_parquet,
+    write_parquet_atomically,
     write_waiting_rows,
 )
 from antecede.streams.marks import BucketFiles, Counts
@@ -71,7 +77,7 @@ class BucketTask(NamedTuple):
         return Moment(self.step, self.time, self.plan.give_up, self.plan.horizon)
 
     @property
-    def oldest_before_ms(self) -> float | None:
+    def expiry_limit_ms(self) -> float | None:
         """Rows that wait since before this time, in ms, have waited too long."""
         seconds = self.plan.give_up.seconds
         return None if seconds is None else self.time - seconds * 1000
@@ -95,13 +101,13 @@ class _LoadedRows(NamedTuple):
     waiting_count: int
 
 
-def order_bucket(task: BucketTask, rows: pa.Table) -> BucketReport:
+def order_and_write_bucket(task: BucketTask, new_rows: pa.Table) -> BucketReport:
     """Put the new rows of a bucket in order, behind what came before."""
-    loaded = _load_new_and_waiting_rows(task, rows)
+    loaded = _load_new_and_waiting_rows(task, new_rows)
     if not len(loaded.table):
         return BucketReport(task.bucket, task.files, Counts(), ())
     step = run_stream_step(loaded.step_rows, loaded.states, task.plan.messages.reading, task.moment)
-    counts, tables = _write_output_tables(task, loaded, step, len(rows))
+    counts, tables = _write_output_tables_and_count_rows(task, loaded, step, len(new_rows))
     files = _write_bucket_state(task, loaded, step)
     return BucketReport(task.bucket, files, counts, tables)
 
@@ -110,25 +116,25 @@ def _load_new_and_waiting_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
     """The new rows, and the waiting ones that the step needs."""
     messages = task.plan.messages
     size = estimate_row_bytes(rows)
-    kernel_table = _make_kernel_table(rows, messages) if len(rows) else None
+    kernel_table = _make_kernel_table_with_faults(rows, messages) if len(rows) else None
     keys = pa.array([], pa.string())
     if kernel_table is not None:
-        keys = list_row_keys(kernel_table).unique().drop_null()
-    states = read_group_states(task.checkpoint, task.files, keys, task.oldest_before_ms)
+        keys = list_group_keys_of_rows(kernel_table).unique().drop_null()
+    states = read_group_states(task.checkpoint, task.files, keys, task.expiry_limit_ms)
     arriving = pa.table({}) if kernel_table is None else kernel_table
     to_load = find_groups_to_load(arriving, size, states, messages.reading, task.plan.give_up, task.time)
-    is_loaded = pc.is_in(list_state_keys(states).combine_chunks(), value_set=to_load)
+    is_loaded = pc.is_in(list_group_keys_of_states(states).combine_chunks(), value_set=to_load)
     waiting = read_waiting_rows(task.checkpoint, task.files, states.filter(is_loaded))
     if len(waiting.filed):
         rows = _append_new_rows(waiting.rows, rows)
         size = estimate_row_bytes(rows)
-        kernel_table = _make_kernel_table(rows, messages)
+        kernel_table = _make_kernel_table_with_faults(rows, messages)
     arrival, since = (to_integers(waiting.filed[name].combine_chunks(), 0) for name in (ARRIVAL, SINCE))
     step_rows = StepRows(kernel_table, arrival, since, size, to_load)
     return _LoadedRows(rows, step_rows, states, len(waiting.filed))
 
 
-def _make_kernel_table(rows: pa.Table, messages: MessagePlan) -> pa.Table:
+def _make_kernel_table_with_faults(rows: pa.Table, messages: MessagePlan) -> pa.Table:
     """The rows as the kernel reads them; those that a reader could not read have its reason."""
     table = messages.project_to_kernel_columns(make_kernel_table(drop_reader_columns(rows), messages))
     if REASON not in rows.column_names:
@@ -145,23 +151,23 @@ def drop_reader_columns(rows: pa.Table) -> pa.Table:
     return rows.drop_columns([name for name in (RAW, REASON) if name in rows.column_names])
 
 
-def _append_new_rows(waiting: pa.Table, rows: pa.Table) -> pa.Table:
+def _append_new_rows(waiting: pa.Table, new_rows: pa.Table) -> pa.Table:
     """The new rows behind the waiting ones, with the types of the new ones where columns are in both."""
     columns = {}
-    for field in rows.schema:
+    for field in new_rows.schema:
         if field.name in waiting.column_names:
             columns[field.name] = waiting[field.name].cast(field.type)
     for name in waiting.column_names:
         columns.setdefault(name, waiting[name])
-    return pa.concat_tables([pa.table(columns), rows], promote_options="default").select(
-        [*rows.column_names, *(name for name in waiting.column_names if name not in rows.column_names)]
-    )
+    only_waiting = [name for name in waiting.column_names if name not in new_rows.column_names]
+    together = pa.concat_tables([pa.table(columns), new_rows], promote_options="default")
+    return together.select([*new_rows.column_names, *only_waiting])
 
 
 # -- what is written -----------------------------------------------------------------------------------
 
 
-def _write_output_tables(
+def _write_output_tables_and_count_rows(
     task: BucketTask, loaded: _LoadedRows, step: StreamStep, new_count: int
 ) -> tuple[Counts, tuple[str, ...]]:
     """Write the rows that end here, each into its table."""
@@ -192,7 +198,7 @@ def _write_output_tables(
     for name, (chosen, added) in parts.items():
         if len(chosen):
             path = task.name_table_file(name)
-            write_parquet(
+            write_parquet_atomically(
                 _take_rows_and_add_columns(drop_reader_columns(loaded.table), chosen, added), task.out / path
             )
             written.append(path)
@@ -211,7 +217,7 @@ def _write_output_tables(
 
 def _sort_by_group_and_position(loaded: _LoadedRows, step: StreamStep) -> Ints:
     """All rows: group by group, each by position."""
-    keys = list_row_keys(loaded.step_rows.table).combine_chunks().dictionary_encode()
+    keys = list_group_keys_of_rows(loaded.step_rows.table).combine_chunks().dictionary_encode()
     code = to_integers(keys.indices, NONE)
     return np.lexsort((step.position, code))
 
@@ -245,7 +251,7 @@ def _write_bucket_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep)
     place = (task.checkpoint, task.files)
     groups = write_group_states(*place, states, task.batch, task.file_label)
     segments = write_waiting_rows(*place, waiting, task.batch, task.file_label)
-    before, behind = _sum_waiting_rows(loaded.states), _sum_waiting_rows(states)
+    before, behind = _count_waiting_rows_and_bytes(loaded.states), _count_waiting_rows_and_bytes(states)
     files = BucketFiles(
         groups,
         segments,
@@ -254,22 +260,23 @@ def _write_bucket_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep)
     )
     oldest = _find_oldest_waiting_ms(task, loaded.states, files, states)
     files = msgspec.structs.replace(files, oldest=oldest)
-    merged = merge_waiting_files(task.checkpoint, files, task.batch, task.file_label)
+    merged = merge_waiting_files_if_worthwhile(task.checkpoint, files, task.batch, task.file_label)
     return msgspec.structs.replace(files, held=merged)
 
 
-def _sum_waiting_rows(states: pa.Table) -> tuple[int, int]:
+def _count_waiting_rows_and_bytes(states: pa.Table) -> tuple[int, int]:
     """How many rows of these groups wait, and how many bytes they have."""
     return pc.sum(states["held"]).as_py() or 0, pc.sum(states["held_bytes"]).as_py() or 0
 
 
 def _find_oldest_waiting_ms(
-    task: BucketTask, before: pa.Table, files: BucketFiles, behind: pa.Table
+    task: BucketTask, states_before: pa.Table, files: BucketFiles, states_after: pa.Table
 ) -> int | None:
     """Since when the bucket's oldest row waits; all groups are asked only if it was of a touched one."""
     oldest = task.files.oldest
-    if oldest is not None and pc.min(before["oldest"]).as_py() == oldest:
-        behind, oldest = read_group_states(task.checkpoint, files, None), None
-    newest: int | None = pc.min(behind["oldest"]).as_py()
-    times = [time for time in (oldest, newest) if time is not None]
+    if oldest is not None and pc.min(states_before["oldest"]).as_py() == oldest:
+        states_after = read_group_states(task.checkpoint, files, None)
+        oldest = None
+    oldest_after: int | None = pc.min(states_after["oldest"]).as_py()
+    times = [time for time in (oldest, oldest_after) if time is not None]
     return min(times, default=None)

@@ -44,7 +44,7 @@ class DeltaSink:
             return
         self._create_table(schema)
 
-    def add_files(self, step: int, paths: Collection[str], schema: pa.Schema) -> None:
+    def add_files_unless_step_is_done(self, step: int, paths: Collection[str], schema: pa.Schema) -> None:
         """Add the files of a step, below the place of the table; nothing, if the step was here before."""
         if not DeltaTable.is_deltatable(str(self._place)):
             self._create_table(schema)

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints
 from antecede.ordering.columns import Mask
-from antecede.ordering.stream.states import STATES, list_state_keys, make_group_keys
+from antecede.ordering.stream.states import STATES, list_group_keys_of_states, make_group_keys
 from antecede.streams.marks import BucketFiles, StateFile
 
 MOST_FILES = 8
@@ -46,13 +46,13 @@ class WaitingRows(NamedTuple):
     filed: pa.Table
 
 
-def write_parquet(table: pa.Table, file: Path) -> None:
+def write_parquet_atomically(table: pa.Table, file: Path) -> None:
     """Write a file that appears whole, or not at all."""
     with _write_atomically(file) as part:
         pq.write_table(table, part)
 
 
-def _write_arrow(table: pa.Table, file: Path) -> None:
+def _write_arrow_atomically(table: pa.Table, file: Path) -> None:
     """The same as an Arrow file, of which a reader touches only the rows that it takes."""
     with _write_atomically(file) as part, pa.ipc.new_file(part, table.schema) as writer:
         writer.write_table(table.combine_chunks())
@@ -78,26 +78,26 @@ def _read_parquet(file: Path, columns: list[str] | None = None) -> pa.Table:
 
 
 def read_group_states(
-    checkpoint: Path, files: BucketFiles, keys: pa.Array | None, oldest_before_ms: float | None = None
+    checkpoint: Path, files: BucketFiles, keys: pa.Array | None, also_waiting_since_ms: float | None = None
 ) -> pa.Table:
     """The states of groups: of those with these keys, or of all, and of those with rows that wait so long."""
     parts = []
     known = pa.array([], pa.string())
     for file in reversed(files.groups):
         states = _memory_map_arrow(checkpoint / file.path)
-        file_keys = list_state_keys(states).combine_chunks()
+        file_keys = list_group_keys_of_states(states).combine_chunks()
         is_wanted = np.ones(len(states), dtype=bool)
         if keys is not None:
             is_wanted = _mark_keys_among(file_keys, keys)
-        if oldest_before_ms is not None:
-            is_wanted |= to_integers(states["oldest"].combine_chunks(), 2**62) <= oldest_before_ms
+        if also_waiting_since_ms is not None:
+            is_wanted |= to_integers(states["oldest"].combine_chunks(), 2**62) <= also_waiting_since_ms
         wanted = np.flatnonzero(is_wanted)
         wanted_keys = file_keys.take(pa.array(wanted))
         newest = wanted[~_mark_keys_among(wanted_keys, known)]
         if len(newest):
             parts.append(states.take(pa.array(newest)).cast(STATES))
         # An older state may be wanted for its age, though there is a newer one that is not.
-        passed = wanted_keys if oldest_before_ms is None else file_keys
+        passed = wanted_keys if also_waiting_since_ms is None else file_keys
         known = pa.concat_arrays([known, passed])
     return pa.concat_tables([STATES.empty_table(), *parts])
 
@@ -123,11 +123,11 @@ def write_group_states(
     elif len(files.groups) >= MOST_FILES:  # the first file has most of the groups, and stays
         kept, merged = files.groups[:1], files.groups[1:]
     if merged:
-        new_keys = list_state_keys(states).combine_chunks()
+        new_keys = list_group_keys_of_states(states).combine_chunks()
         others = read_group_states(checkpoint, BucketFiles(merged), None)
-        is_replaced = _mark_keys_among(list_state_keys(others).combine_chunks(), new_keys)
+        is_replaced = _mark_keys_among(list_group_keys_of_states(others).combine_chunks(), new_keys)
         states = pa.concat_tables([others.filter(pa.array(~is_replaced)), states])
-    _write_arrow(states, checkpoint / path)
+    _write_arrow_atomically(states, checkpoint / path)
     return (*kept, StateFile(path, len(states)))
 
 
@@ -136,7 +136,7 @@ def write_group_states(
 
 def read_waiting_rows(checkpoint: Path, files: BucketFiles, states: pa.Table) -> WaitingRows:
     """The waiting rows of groups with these states."""
-    keys = list_state_keys(states).combine_chunks()
+    keys = list_group_keys_of_states(states).combine_chunks()
     filed = to_integers(states["filed"].combine_chunks(), 0)
     parts = []
     for file in files.held if len(keys) else ():
@@ -151,13 +151,13 @@ def read_waiting_rows(checkpoint: Path, files: BucketFiles, states: pa.Table) ->
     return WaitingRows(together.drop_columns(FILED.names), together.select(FILED.names).cast(FILED))
 
 
-def _mark_rows_still_waiting(brief: pa.Table, keys: pa.Array, filed: Ints) -> Mask:
+def _mark_rows_still_waiting(rows: pa.Table, group_keys: pa.Array, filed_steps: Ints) -> Mask:
     """Which rows are of groups with these keys, and were filed since the group was last loaded."""
-    has_receiver = brief[RECEIVER].null_count < len(brief)
-    row_keys = make_group_keys(brief[GROUP], brief[RECEIVER] if has_receiver else None).combine_chunks()
-    state = to_integers(pc.index_in(row_keys, value_set=keys, skip_nulls=True), -1)
-    step = to_integers(brief[STEP].combine_chunks(), 0)
-    is_live: Mask = (state >= 0) & (step >= np.append(filed, 0)[state])
+    has_receiver = rows[RECEIVER].null_count < len(rows)
+    row_keys = make_group_keys(rows[GROUP], rows[RECEIVER] if has_receiver else None).combine_chunks()
+    state = to_integers(pc.index_in(row_keys, value_set=group_keys, skip_nulls=True), -1)
+    step = to_integers(rows[STEP].combine_chunks(), 0)
+    is_live: Mask = (state >= 0) & (step >= np.append(filed_steps, 0)[state])
     return is_live
 
 
@@ -168,11 +168,11 @@ def write_waiting_rows(
     if not len(rows.filed):
         return files.held
     path = f"state/{batch}/{label}.held.parquet"
-    write_parquet(_join_filed_columns(rows), checkpoint / path)
+    write_parquet_atomically(_join_filed_columns(rows), checkpoint / path)
     return (*files.held, StateFile(path, len(rows.filed)))
 
 
-def merge_waiting_files(
+def merge_waiting_files_if_worthwhile(
     checkpoint: Path, files: BucketFiles, batch: int, label: str
 ) -> tuple[StateFile, ...]:
     """One file instead of many, or of some that are mostly dead; `files` are those behind the batch."""
@@ -184,7 +184,7 @@ def merge_waiting_files(
         return files.held
     rows = read_waiting_rows(checkpoint, files, read_group_states(checkpoint, files, None))
     path = f"state/{batch}/{label}.merged.parquet"
-    write_parquet(_join_filed_columns(rows), checkpoint / path)
+    write_parquet_atomically(_join_filed_columns(rows), checkpoint / path)
     return (StateFile(path, len(rows.filed)),)
 
 

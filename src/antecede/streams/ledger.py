@@ -15,8 +15,8 @@ from antecede.core.errors import AntecedeError, CallerError
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.stream.states import VERSION
 from antecede.ordering.text_tables import RAW, REASON
-from antecede.streams.bucket import BucketReport, BucketTask, order_bucket
-from antecede.streams.files import FILED, write_parquet
+from antecede.streams.bucket import BucketReport, BucketTask, order_and_write_bucket
+from antecede.streams.files import FILED, write_parquet_atomically
 from antecede.streams.marks import (
     KEPT_MARKS,
     TABLES,
@@ -28,8 +28,8 @@ from antecede.streams.marks import (
     list_marked_batches,
     read_attempt,
     read_newest_mark,
-    record_attempt,
-    remove_unreferenced_files,
+    record_or_read_attempt,
+    remove_old_files_and_marks,
     write_commit_mark,
 )
 from antecede.streams.stream_plan import (
@@ -65,10 +65,10 @@ class Ledger(NamedTuple):
             self._check_mark_fits_stream(mark, batch, buckets)
             if batch <= mark.batch:
                 return None
-            mark = self._finish_begun_tick(mark)
-        attempt = record_attempt(self.checkpoint, batch, 0, self._make_attempt(time_ms))
+            mark = self._finish_tick_if_begun(mark)
+        attempt = record_or_read_attempt(self.checkpoint, batch, 0, self._make_attempt(time_ms))
         bucket_count = mark.bucket_count if mark else buckets or BUCKETS
-        try_name = self._make_try_name()
+        try_name = self._make_try_name_if_delta()
         return Turn(
             self._use_rules_of_attempt(attempt), batch, attempt.time, mark, bucket_count, try_name=try_name
         )
@@ -83,12 +83,12 @@ class Ledger(NamedTuple):
         if mark is None or max(list_begun_batches(self.checkpoint), default=0) > mark.batch:
             return None
         self._check_mark_fits_stream(mark, mark.batch, None)
-        mark = self._finish_begun_tick(mark)
+        mark = self._finish_tick_if_begun(mark)
         turn = Turn(self, mark.batch, time_ms, mark, mark.bucket_count, mark.tick + 1)
         if not turn.list_expired_buckets():
             return None
-        record_attempt(self.checkpoint, turn.batch, turn.tick, self._make_attempt(time_ms))
-        return self._finish_begun_tick(mark)
+        record_or_read_attempt(self.checkpoint, turn.batch, turn.tick, self._make_attempt(time_ms))
+        return self._finish_tick_if_begun(mark)
 
     def put_aside_all_waiting_rows(self, time_ms: int) -> Mark | None:
         """Put aside all that waits behind the last batch, with what it lacks; the newest mark.
@@ -101,7 +101,7 @@ class Ledger(NamedTuple):
             return None
         return at_once.give_up_expired_rows(max(time_ms, mark.time)) or mark
 
-    def _make_try_name(self) -> str | None:
+    def _make_try_name_if_delta(self) -> str | None:
         """Files that a log names must not change, so each try has others; else each overwrites the last."""
         return uuid.uuid4().hex if self.sink == "delta" else None
 
@@ -112,21 +112,22 @@ class Ledger(NamedTuple):
         """The same with the rules under which a step was begun."""
         return self._replace(plan=self.plan._replace(give_up=attempt.give_up, horizon=attempt.horizon))
 
-    def _finish_begun_tick(self, mark: Mark) -> Mark:
+    def _finish_tick_if_begun(self, mark: Mark) -> Mark:
         """The newest mark: behind a tick that was begun behind this one, or else this one."""
         attempt = read_attempt(self.checkpoint, mark.batch, mark.tick + 1)
         if attempt is None:
             return mark
         ledger = self._use_rules_of_attempt(attempt)
         place = (mark.batch, attempt.time, mark, mark.bucket_count, mark.tick + 1)
-        turn = Turn(ledger, *place, try_name=self._make_try_name())
+        turn = Turn(ledger, *place, try_name=self._make_try_name_if_delta())
         expired = turn.list_expired_buckets()
         schemas = [
             _read_schema_of_waiting_rows(self.checkpoint, mark.get_bucket_files(bucket)) for bucket in expired
         ]
         tasks = [turn.make_task(bucket) for bucket in expired]
         reports = [
-            order_bucket(task, schema.empty_table()) for task, schema in zip(tasks, schemas, strict=True)
+            order_and_write_bucket(task, schema.empty_table())
+            for task, schema in zip(tasks, schemas, strict=True)
         ]
         return turn.commit_tick(reports, pa.unify_schemas(schemas, promote_options="permissive"))
 
@@ -198,7 +199,7 @@ class Turn(NamedTuple):
             self._publish_new_files(mark, mark.tables)
             mark = self._commit_table_files(mark, mark.tables, schema)
             write_commit_mark(checkpoint, mark)
-        remove_unreferenced_files(checkpoint, mark)
+        remove_old_files_and_marks(checkpoint, mark)
         return mark
 
     def commit_tick(self, reports: Collection[BucketReport], schema: pa.Schema) -> Mark:
@@ -278,7 +279,7 @@ class Turn(NamedTuple):
         for name in TABLES:
             path = f"{name}/batch={self.batch}/{EMPTY}"
             columns = _make_table_schema(self.ledger.plan, schema, name)
-            write_parquet(columns.empty_table(), self.ledger.out / path)
+            write_parquet_atomically(columns.empty_table(), self.ledger.out / path)
             paths.append(path)
         return replace(mark, tables=(*mark.tables, *paths))
 
@@ -293,7 +294,7 @@ class Turn(NamedTuple):
                 table.create_table_if_absent(columns)
             own = [path.removeprefix(f"{name}/") for path in paths if path.startswith(f"{name}/")]
             if own:
-                table.add_files(self.step, own, columns)
+                table.add_files_unless_step_is_done(self.step, own, columns)
 
 
 def check_row_accounting(mark: Mark) -> None:
@@ -323,7 +324,7 @@ def _remove_uncommitted_table_files(out: Path, mark: Mark) -> None:
 
 
 def _has_expired_rows(task: BucketTask) -> bool:
-    limit, oldest = task.oldest_before_ms, task.files.oldest
+    limit, oldest = task.expiry_limit_ms, task.files.oldest
     return limit is not None and oldest is not None and oldest <= limit
 
 

@@ -164,7 +164,7 @@ class Attempt(msgspec.Struct, frozen=True):
     horizon: int | None
 
 
-def record_attempt(checkpoint: Path, batch: int, tick: int, attempt: Attempt) -> Attempt:
+def record_or_read_attempt(checkpoint: Path, batch: int, tick: int, attempt: Attempt) -> Attempt:
     """Write down that a step is begun; what an earlier try wrote stays, so that all tries do the same."""
     file = _locate_attempt_file(checkpoint, batch, tick)
     part = _make_partial_path(file)
@@ -210,7 +210,7 @@ def _make_partial_path(file: Path) -> Path:
     return file.with_name(f".{file.name}.{uuid.uuid4().hex}")
 
 
-def remove_unreferenced_files(checkpoint: Path, mark: Mark) -> None:
+def remove_old_files_and_marks(checkpoint: Path, mark: Mark) -> None:
     """Remove state files that no longer count, and old marks.
 
     Only those of batches up to this one: whoever goes on from here has other files. What the mark before
@@ -234,10 +234,10 @@ def remove_unreferenced_files(checkpoint: Path, mark: Mark) -> None:
             file.unlink(missing_ok=True)
 
 
-def _remove_files_except(checkpoint: Path, folder: Path, named: set[str]) -> None:
-    """Remove what is not named, and the folder if nothing is left."""
+def _remove_files_except(checkpoint: Path, folder: Path, kept: set[str]) -> None:
+    """Remove what is not kept, and the folder if nothing is left."""
     for file in list(folder.iterdir()):
-        if str(file.relative_to(checkpoint)) not in named:
+        if str(file.relative_to(checkpoint)) not in kept:
             file.unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()

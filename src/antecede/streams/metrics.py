@@ -10,7 +10,7 @@ from typing import Any
 
 from antecede.core.errors import CallerError, SetupError
 from antecede.streams.marks import Mark, read_newest_mark
-from antecede.streams.status import EXPLAINED_ROWS, read_gaps
+from antecede.streams.status import EXPLAINED_ROWS, find_largest_gaps
 
 try:
     from prometheus_client import CollectorRegistry, start_http_server
@@ -50,7 +50,7 @@ class StreamCollector(Collector):
             return
         if self._explained is None or self._explained[0] != mark:
             with suppress(FileNotFoundError):  # the stream went on meanwhile: the next one who asks is told
-                self._explained = mark, read_gaps(self._checkpoint, mark)
+                self._explained = mark, find_largest_gaps(self._checkpoint, mark)
         if self._explained is None:
             return
         facts = self._explained[1]

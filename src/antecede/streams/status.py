@@ -53,7 +53,7 @@ def read_status(checkpoint: Path) -> dict[str, Any]:
     for _ in range(_TRIES):
         with suppress(FileNotFoundError):  # the stream went on meanwhile, and removed what it had
             mark = require_newest_mark(checkpoint)
-            return compute_mark_figures(mark) | read_gaps(checkpoint, mark)
+            return compute_mark_figures(mark) | find_largest_gaps(checkpoint, mark)
     raise InputError(
         f"{checkpoint}: lacks a file that its newest mark names, so its state is not whole: restore the "
         "folder from a copy, or start with a new checkpoint and a new output folder"
@@ -91,9 +91,9 @@ def compute_mark_figures(mark: Mark) -> dict[str, Any]:
     }
 
 
-def read_gaps(checkpoint: Path, mark: Mark) -> dict[str, Any]:
+def find_largest_gaps(checkpoint: Path, mark: Mark) -> dict[str, Any]:
     """What the rows that wait behind a mark wait for; reads them all."""
-    parts = [read_held_rows(checkpoint, mark, bucket).gaps for bucket in mark.buckets.values()]
+    parts = [read_and_explain_held_rows(checkpoint, mark, bucket).gaps for bucket in mark.buckets.values()]
     gaps = pa.concat_tables([_GAPS.empty_table(), *parts])
     by_size = gaps.sort_by([("waiting", "descending"), ("missing", "ascending"), ("group", "ascending")])
     return {"gaps": by_size.slice(0, LISTED_GAPS).to_pylist(), "gap_count": len(gaps)}
@@ -105,15 +105,15 @@ def read_batch_figures(checkpoint: Path, batch: int) -> dict[str, Any]:
     facts = compute_mark_figures(mark)
     if mark.held_rows <= EXPLAINED_ROWS:
         with suppress(FileNotFoundError):
-            facts |= read_gaps(checkpoint, mark)
+            facts |= find_largest_gaps(checkpoint, mark)
     return facts
 
 
-def read_held_rows(checkpoint: Path, mark: Mark, files: BucketFiles) -> HeldBucket:
+def read_and_explain_held_rows(checkpoint: Path, mark: Mark, bucket_files: BucketFiles) -> HeldBucket:
     """The rows of a bucket that wait, with what they lack."""
-    states = read_group_states(checkpoint, files, None)
+    states = read_group_states(checkpoint, bucket_files, None)
     states = states.filter(pc.greater(states["held"], 0))
-    waiting = read_waiting_rows(checkpoint, files, states)
+    waiting = read_waiting_rows(checkpoint, bucket_files, states)
     if not len(waiting.filed):
         nothing = pa.array([], pa.list_(pa.string()))
         return HeldBucket(waiting.rows, nothing, waiting.filed[SINCE], _GAPS.empty_table())

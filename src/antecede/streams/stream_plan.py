@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from antecede.core.errors import CallerError
-from antecede.ordering.added_columns import name_added_columns
+from antecede.ordering.added_columns import choose_names_of_added_columns
 from antecede.ordering.message_plan import (
     ADDED,
     MessageOptions,
@@ -60,7 +60,7 @@ def plan_stream(
     _check_columns_have_arrow_types(columns)
     messages = plan_messages(columns, options)
     refuse_unstreamable_plan(messages, horizon)
-    names = name_added_columns(columns.names, STREAM_ADDED, exact=exact_names)
+    names = choose_names_of_added_columns(columns.names, STREAM_ADDED, exact=exact_names)
     return StreamPlan(
         messages,
         options,

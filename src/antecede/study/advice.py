@@ -18,14 +18,14 @@ from antecede.study.compare_candidates import (
     Candidate,
     estimate_cost_figure,
     explain_exclusion,
-    find_pareto_front,
     keep_first_of_equal_variants_per_protocol,
+    mark_rows_on_pareto_front,
     rank_candidates,
 )
 from antecede.study.compare_preferences import WEIGHED, Preferences
 from antecede.study.compare_sentences import (
-    compare_candidates,
-    describe_outcome,
+    describe_difference_of_candidates,
+    describe_winner_or_tie,
     explain_no_candidate,
     explain_too_few_messages,
     format_endpoint_call,
@@ -55,7 +55,7 @@ def advise_on_execution(comparison: Comparison, preferences: Preferences) -> Adv
     if not comparison.rows:
         return Advice(facts, [], [], f"Nothing to compare: {'; '.join(facts.notes)}", [], "")
     _check_limit_units(facts, preferences)
-    front = find_pareto_front(comparison.rows)
+    front = mark_rows_on_pareto_front(comparison.rows)
     candidates = []
     for (variant, outcome), is_on_front in zip(comparison.rows, front, strict=True):
         reason = explain_exclusion(variant, outcome, preferences)
@@ -71,9 +71,9 @@ def advise_on_execution(comparison: Comparison, preferences: Preferences) -> Adv
         sentence = explain_too_few_messages(facts, eligible)
         return Advice(facts, candidates, [], sentence, [], "")
     ranking = rank_candidates(eligible, preferences.weights, facts.travel)
-    sentence = describe_outcome(ranking, facts)
+    sentence = describe_winner_or_tie(ranking, facts)
     first = ranking.best[0]
-    others = [compare_candidates(first, other, facts.unit) for other in ranking.rest]
+    others = [describe_difference_of_candidates(first, other, facts.unit) for other in ranking.rest]
     return Advice(
         facts, candidates, ranking.best, sentence, others, format_endpoint_call(first.variant, facts)
     )

@@ -81,7 +81,7 @@ def describe_standstill(outcome: Replay) -> str:
     return f"came to a standstill: {outcome.unsent:,} of {outcome.messages:,} messages could not be sent"
 
 
-def find_pareto_front(rows: list[tuple[Variant, Replay]]) -> list[bool]:
+def mark_rows_on_pareto_front(rows: list[tuple[Variant, Replay]]) -> list[bool]:
     """The Pareto front: rows than which none is better in something and worse in nothing.
 
     What counts is bytes, delay, packets, disorder, and whether order is promised: without a promise it may be
@@ -152,7 +152,7 @@ def estimate_cost_difference(first: Candidate, other: Candidate, name: str) -> E
     return estimate_mean([a - b for a, b in zip(mine, theirs, strict=True)])
 
 
-def find_avoided_false_causality(candidates: list[Candidate]) -> dict[str, float]:
+def compute_shares_of_false_causality_avoided(candidates: list[Candidate]) -> dict[str, float]:
     """Of each row in semantic order, the share of needless waiting under causal order that it avoids.
 
     Known where the log declares what messages depend on. What causal order demands is seen in the protocols

@@ -32,7 +32,7 @@ def explain_too_few_messages(facts: ExecutionFacts, eligible: list[Candidate]) -
     )
 
 
-def describe_outcome(ranking: Ranking, facts: ExecutionFacts) -> str:
+def describe_winner_or_tie(ranking: Ranking, facts: ExecutionFacts) -> str:
     """The winner with its reason and its price; or who cannot be told apart."""
     first = ranking.best[0]
     if len(ranking.best) > 1:
@@ -42,14 +42,14 @@ def describe_outcome(ranking: Ranking, facts: ExecutionFacts) -> str:
     if not ranking.rest:
         return f"{first.variant.name}: the only protocol here that can be recommended."
     clauses = [
-        f"{first.variant.name}: {compare_candidates(first, ranking.rest[0], facts.unit)} here",
-        *_describe_delay_of_small_stamps(first, ranking.rest, facts.unit),
+        f"{first.variant.name}: {describe_difference_of_candidates(first, ranking.rest[0], facts.unit)} here",
+        *_describe_delay_added_by_smallest_stamps(first, ranking.rest, facts.unit),
         _describe_savings_of_others(first, ranking.rest, facts.unit),
     ]
     return "; ".join(clauses) + "."
 
 
-def _describe_delay_of_small_stamps(first: Candidate, rest: list[Candidate], unit: str) -> list[str]:
+def _describe_delay_added_by_smallest_stamps(first: Candidate, rest: list[Candidate], unit: str) -> list[str]:
     """What the other way costs: to say little on messages, and to wait for acknowledgements instead."""
     smallest = min(rest, key=lambda one: one.replay.control_bytes.mean)
     added = estimate_cost_difference(smallest, first, "delay")
@@ -77,12 +77,14 @@ def _format_amount_with_unit(amount: Estimate, name: str, unit: str) -> str:
     return f"{format_estimate(amount)} {words[name]}"
 
 
-def compare_candidates(first: Candidate, other: Candidate, unit: str) -> str:
+def describe_difference_of_candidates(first: Candidate, other: Candidate, unit: str) -> str:
     """What the first has over the other, in bytes and delay."""
-    return f"{_compare_bytes(first, other)} {other.variant.name}, {_compare_delays(first, other, unit)}"
+    bytes_than = _describe_byte_difference(first, other)
+    delays = _describe_delay_difference(first, other, unit)
+    return f"{bytes_than} {other.variant.name}, {delays}"
 
 
-def _compare_bytes(first: Candidate, other: Candidate) -> str:
+def _describe_byte_difference(first: Candidate, other: Candidate) -> str:
     mine, theirs = (np.array(one.replay.bytes) for one in (first, other))
     if (mine == theirs).all():
         return "the bytes of"
@@ -98,7 +100,7 @@ def _compare_bytes(first: Candidate, other: Candidate) -> str:
     return "about the bytes of"
 
 
-def _compare_delays(first: Candidate, other: Candidate, unit: str) -> str:
+def _describe_delay_difference(first: Candidate, other: Candidate, unit: str) -> str:
     if first.replay.delay == other.replay.delay:
         return "same delays"
     difference = estimate_cost_difference(other, first, "delay")

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from antecede.study.advice import Advice
-from antecede.study.compare_candidates import Candidate, find_avoided_false_causality
+from antecede.study.compare_candidates import Candidate, compute_shares_of_false_causality_avoided
 from antecede.study.estimates import Estimate
 from antecede.tables import COMPARISON
 
@@ -21,7 +21,7 @@ def build_comparison_table(advice: Sequence[Advice]) -> pa.Table:
 
 
 def _list_comparison_rows(advice: Advice) -> Iterator[dict[str, Any]]:
-    avoided = find_avoided_false_causality(advice.candidates) if advice.facts.declares else {}
+    avoided = compute_shares_of_false_causality_avoided(advice.candidates) if advice.facts.declares else {}
     for candidate in advice.candidates:
         metrics = list_candidate_metrics(candidate)
         if candidate.variant.name in avoided:

@@ -208,7 +208,7 @@ class WaitingRecorder(Recorder):
             if other != self.sender[message]:
                 self._count_false_causes_from(other, process, message, number)
 
-    def _count_false_causes_from(self, other: int, process: int, message: int, number: int) -> None:
+    def _count_false_causes_from(self, other: int, process: int, message: int, needed_count: int) -> None:
         """Count those among the first `number` messages from another process, all of which are forced.
 
         All causes from there that are declared are among them, as the protocol keeps the declared order.
@@ -216,8 +216,8 @@ class WaitingRecorder(Recorder):
         past = self.past[message]
         channel = self.channels[other, process]
         near_since = self.sent[message] - self.horizon_ms
-        first_near = bisect_left(channel, near_since, hi=number, key=lambda cause: self.sent[cause])
-        near = channel[first_near:number]
+        first_near = bisect_left(channel, near_since, hi=needed_count, key=lambda cause: self.sent[cause])
+        near = channel[first_near:needed_count]
         near_declared = sum(past >> cause & 1 for cause in near)
         declared = (past & self.sent_by[other] & self.addressed[process]).bit_count()
         self.sums["near_pairs"] += len(near) - near_declared
@@ -245,17 +245,21 @@ def measure_waiting(cell: Cell) -> Metrics:
     if cell.protocol == IDEAL:
         recorder, run_metrics = run_and_record_waiting(make_plan(cell, PROTOCOL))
         ideal = recorder.ideal
-        return _list_waiting_metrics(cell, recorder, run_metrics["time"], ideal.total_wait, ideal.waited)
+        return _list_waiting_metrics_with_saving_against_matrix(
+            cell, recorder, run_metrics["time"], ideal.total_wait, ideal.waited
+        )
     recorder, run_metrics = run_and_record_waiting(make_plan(cell, cell.protocol))
     sums = recorder.sums
-    metrics = _list_waiting_metrics(cell, recorder, run_metrics["time"], sums["wait"], sums["waited"])
+    metrics = _list_waiting_metrics_with_saving_against_matrix(
+        cell, recorder, run_metrics["time"], sums["wait"], sums["waited"]
+    )
     metrics["false_wait"] = sums["false_wait"] / max(sums["deliveries"], 1)
     if sums["wait"]:
         metrics["false_share"] = sums["false_wait"] / sums["wait"]
     return metrics | {name: run_metrics[name] for name in ("peak_held", "control_bytes", "early_rate")}
 
 
-def _list_waiting_metrics(
+def _list_waiting_metrics_with_saving_against_matrix(
     cell: Cell, recorder: WaitingRecorder, run_ms: float, total_wait: float, waited: float
 ) -> Metrics:
     """The metrics of protocols and of the ideal.
@@ -304,7 +308,7 @@ CHANCES: dict[Scale, list[float]] = {
 }
 
 
-def list_points_by_chance(scale: Scale) -> Iterator[Point]:
+def list_points_by_dependence_chance_and_depth(scale: Scale) -> Iterator[Point]:
     """From no dependence to one in every message, from the latest event to one long ago."""
     common: dict[str, Any] = {"chance": CHANCES[scale], "messages": [MESSAGES[scale]]}
     yield from fill_grid([BASE], depth=[DEPTH], case=[BASE], **common)
@@ -339,7 +343,7 @@ DELAYS = Figure(
     name="delays",
     title="Waiting and buffers over the chance of a dependence",
     question="How much waiting and buffering is saved, against causal order and against the ideal?",
-    grid=list_points_by_chance,
+    grid=list_points_by_dependence_chance_and_depth,
     measure=measure_waiting,
     plots=(
         Plot("Mean wait after arrival, ms", metric="wait", x="chance", series="case"),
@@ -429,7 +433,7 @@ FANOUTS = {"one destination": 1, "three destinations": 3}
 VARIANTS = ("printed", "corrected")
 
 
-def list_points_by_variant(scale: Scale) -> Iterator[Point]:
+def list_points_by_variant_and_channels(scale: Scale) -> Iterator[Point]:
     """Figure 3 of the paper and its correction, where the paper says that it works and where it does not."""
     for variant in VARIANTS:
         for channels in CHANNELS:
@@ -485,7 +489,7 @@ PRINTED = Figure(
     name="printed",
     title="The rules as printed and as corrected",
     question="How often do the printed rules break the declared order, and what does the correction cost?",
-    grid=list_points_by_variant,
+    grid=list_points_by_variant_and_channels,
     measure=measure_order_under_variant,
     plots=(
         Plot("Deliveries against the declared order", metric="early_rate", x="channels", series="case"),
@@ -509,7 +513,7 @@ def list_points_by_group_size(scale: Scale) -> Iterator[Point]:
     )
 
 
-def summarize_possible_savings(results: Results) -> str:
+def summarize_waiting_that_optimal_could_save(results: Results) -> str:
     """What there is to win for Kshemkalyani and Singhal."""
     sentences = []
     for n in sorted({point.parameters["n"] for point in results.list_points("wait")}):
@@ -547,7 +551,7 @@ STAMPS = Figure(
         Plot("Waiting that no dependence demands, ms", metric="false_wait", x="n"),
         Plot("Control bytes per message", metric="control_bytes", x="n", log_y=True),
     ),
-    conclude=summarize_possible_savings,
+    conclude=summarize_waiting_that_optimal_could_save,
     seeds=SEEDS,
 )
 

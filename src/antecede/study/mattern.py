@@ -112,11 +112,11 @@ def list_measured_ratios(results: Results) -> list[float]:
     return sorted({point.parameters["ratio"] for point in results.list_points("added")})
 
 
-def find_onset_ratio(holds: dict[float, bool]) -> float | None:
+def find_onset_ratio(holds_at_ratio: dict[float, bool]) -> float | None:
     """The least ratio from which on something holds, at all larger ones too; None if there is none."""
     onset = None
-    for ratio in sorted(holds, reverse=True):
-        if not holds[ratio]:
+    for ratio in sorted(holds_at_ratio, reverse=True):
+        if not holds_at_ratio[ratio]:
             break
         onset = ratio
     return onset
@@ -125,7 +125,7 @@ def find_onset_ratio(holds: dict[float, bool]) -> float | None:
 # The claim of the paper
 
 
-def list_points_by_ratio(scale: Scale) -> Iterator[Point]:
+def list_points_by_round_trip_ratio(scale: Scale) -> Iterator[Point]:
     """All protocols, from a network that is much faster than the processes to one that is much slower."""
     protocols = [PROTOCOL, *RIVALS, *select_known_protocols("release", "eager", "acknowledged")]
     delays = [EXPONENTIAL] if scale == "quick" else [EXPONENTIAL, "gaussian:20,4"]
@@ -197,7 +197,7 @@ RATIO = Figure(
     name="ratio",
     title="Time that order adds, over round trip / gap between messages",
     question="Is the delay of the buffers barely noticeable where acknowledgements are quick?",
-    grid=list_points_by_ratio,
+    grid=list_points_by_round_trip_ratio,
     measure=measure_speed_at_ratio,
     plots=(
         Plot("Time added to a message, ms", metric="added", x="ratio", log_x=True, log_y=True),
@@ -226,7 +226,7 @@ def list_points_with_and_without_pipelining(scale: Scale) -> Iterator[Point]:
             )
 
 
-def measure_speed_with_pipelining(cell: Cell) -> Metrics:
+def measure_speed_over_fifo_channels(cell: Cell) -> Metrics:
     """Run a cell over FIFO channels."""
     plan = make_plan(
         cell,
@@ -237,7 +237,7 @@ def measure_speed_with_pipelining(cell: Cell) -> Metrics:
     return measure_speed(plan)
 
 
-def summarize_latency_with_pipelining(results: Results) -> str:
+def summarize_latency_saved_by_pipelining(results: Results) -> str:
     """What footnote 4 saves, by traffic."""
     sentences = []
     for traffic in TRAFFIC:
@@ -257,7 +257,7 @@ PIPELINES = Figure(
     title="Not waiting between messages to one destination (footnote 4)",
     question="How much of the delay does pipelining take away?",
     grid=list_points_with_and_without_pipelining,
-    measure=measure_speed_with_pipelining,
+    measure=measure_speed_over_fifo_channels,
     plots=(
         # Not `added`, which leaves out waiting in the channel: that is where pipelined messages wait.
         Plot("Latency of a message, ms", metric="latency", x="ratio", series="case", log_x=True, log_y=True),
@@ -269,7 +269,7 @@ PIPELINES = Figure(
             log_x=True,
         ),
     ),
-    conclude=summarize_latency_with_pipelining,
+    conclude=summarize_latency_saved_by_pipelining,
     seeds=SEEDS,
 )
 
@@ -462,7 +462,9 @@ MULTICAST = Figure(
 # Programs that block
 
 
-def draw_program(rng: np.random.Generator, processes: int, messages: int, selective_share: float) -> Program:
+def draw_program_from_causal_execution(
+    rng: np.random.Generator, processes: int, messages: int, selective_share: float
+) -> Program:
     """A program written down from a causally ordered execution, so that it can complete.
 
     The execution is drawn step by step: somebody sends to somebody else, or receives something that causal
@@ -482,7 +484,7 @@ def draw_program(rng: np.random.Generator, processes: int, messages: int, select
             source = int(str(oracle.sender[message]))
             is_selective = bool(rng.random() < selective_share)
             code[to].append(Receive(names[source] if is_selective else None))
-            oracle.record_delivery(to, message)
+            oracle.record_delivery_and_list_missing_causes(to, message)
             under_way.remove((to, message))
         else:
             source, to = (int(one) for one in rng.permutation(processes)[:2])
@@ -521,7 +523,9 @@ def measure_blocking_of_drawn_programs(cell: Cell) -> Metrics:
     parameters = cell.parameters
     rng = np.random.default_rng([cell.seed, int(parameters["messages"])])
     programs = [
-        draw_program(rng, 3, int(parameters["messages"]), float(parameters["selective"]))
+        draw_program_from_causal_execution(
+            rng, 3, int(parameters["messages"]), float(parameters["selective"])
+        )
         for _ in range(int(parameters["programs"]))
     ]
     return measure_share_of_blocking_programs(programs, cell.protocol)

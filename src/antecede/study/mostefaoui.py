@@ -161,10 +161,10 @@ def summarize_error_rates_by_gap(results: Results) -> str:
     return f"The early rate of stamps with R = 100 entries is {_describe_successive_rates(words, rates)}."
 
 
-def _describe_successive_rates(words: list[str], rates: list[Estimate]) -> str:
-    """Rates one after the other, each compared with the one before it; `words` have a place for the rate."""
-    parts = [words[0].format(rates[0])]
-    for before, rate, text in zip(rates, rates[1:], words[1:], strict=False):
+def _describe_successive_rates(templates: list[str], rates: list[Estimate]) -> str:
+    """Rates one after the other, each compared with the one before; `templates` have a place for the rate."""
+    parts = [templates[0].format(rates[0])]
+    for before, rate, text in zip(rates, rates[1:], templates[1:], strict=False):
         parts.append(f"{text.format(rate)}, which is {compare_estimates(rate, before)} the rate before")
     return "; ".join(parts)
 
@@ -214,7 +214,7 @@ def list_points_by_group_size_at_one_rate(scale: Scale) -> Iterator[Point]:
     )
 
 
-def summarize_error_rates_at_one_rate(results: Results) -> str:
+def summarize_error_rates_by_group_size_at_one_rate(results: Results) -> str:
     """From the smallest group to the largest."""
     rates = [results.estimate("early_rate", PROTOCOL, N=size) for size in (50, 1000, 2000)]
     words = ["{} with N = 50", "{} with N = 1000", "{} with N = 2000"]
@@ -228,7 +228,7 @@ FIGURE_6 = Figure(
     grid=list_points_by_group_size_at_one_rate,
     measure=measure_error_rates,
     plots=(Plot("Early rate", metric="early_rate", x="N", series="protocol", log_y=True),),
-    conclude=summarize_error_rates_at_one_rate,
+    conclude=summarize_error_rates_by_group_size_at_one_rate,
     seeds=SEEDS,
     count_trials=count_broadcast_trials,
 )
@@ -270,11 +270,11 @@ def compute_chance_that_distinct_keys_are_covered(R: int, K: int, X: int) -> flo
     return float(sum(terms))
 
 
-def average_over_poisson(mean: float, value: Any) -> float:
+def average_over_poisson(mean: float, function_of_count: Any) -> float:
     """The mean of a function of a Poisson number."""
     chance, total = exp(-mean), 0.0
     for number in range(int(mean + 12 * mean**0.5) + 10):
-        total += chance * value(number)
+        total += chance * function_of_count(number)
         chance *= mean / (number + 1)
     return total
 
@@ -404,7 +404,7 @@ def list_points_by_entry_count(scale: Scale) -> Iterator[Point]:
     return list_points_around_base(scale, R=ENTRIES, K=[2, 4, 8])
 
 
-def summarize_smallest_stamps(results: Results) -> str:
+def summarize_smallest_stamps_for_target_rates(results: Results) -> str:
     """The smallest stamp for each target."""
     sentences = []
     for target in TARGETS:
@@ -426,7 +426,7 @@ SIZE_OF_STAMP = Figure(
     grid=list_points_by_entry_count,
     measure=measure_error_rates,
     plots=(Plot("Early rate", metric="early_rate", x="R", series="K", log_x=True, log_y=True),),
-    conclude=summarize_smallest_stamps,
+    conclude=summarize_smallest_stamps_for_target_rates,
     seeds=FEWER_SEEDS,
     count_trials=count_broadcast_trials,
 )
@@ -469,7 +469,7 @@ RIVAL_SIZES: dict[Scale, list[int]] = {"quick": [8, 16, 32], "paper": [8, 16, 32
 RIVAL_MESSAGES: dict[Scale, int] = {"quick": 60, "paper": 300}
 
 
-def list_points_by_protocol(scale: Scale) -> Iterator[Point]:
+def list_points_by_protocol_and_group_size(scale: Scale) -> Iterator[Point]:
     """Small groups in the event simulator, at the paper's load: 20 messages in flight."""
     common: dict[str, Any] = {"N": RIVAL_SIZES[scale], "messages": [RIVAL_MESSAGES[scale]]}
     yield from fill_grid([PROTOCOL], R=[25, 100], K=[4], **common)
@@ -514,7 +514,7 @@ EXACT_RIVALS = Figure(
     name="rivals",
     title="Exact broadcasts beside the probabilistic one",
     question="What does it cost to be right always?",
-    grid=list_points_by_protocol,
+    grid=list_points_by_protocol_and_group_size,
     measure=measure_simulated_endpoints,
     plots=(
         Plot("Bytes of a stamp", metric="control_bytes", x="N", log_x=True, log_y=True),

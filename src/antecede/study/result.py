@@ -22,7 +22,12 @@ from antecede.report.text import pluralize
 from antecede.scratch import replace_file_atomically
 from antecede.study.estimates import Results, format_parameter
 from antecede.study.experiment import Figure, Plot, Scale, Study
-from antecede.study.running import FinishedStudy, Spread, run_cells, run_cells_in_process
+from antecede.study.running import (
+    FinishedStudy,
+    Spread,
+    run_cells_in_process,
+    run_unfinished_cells_and_collect_costs,
+)
 from antecede.study.store import CellStore
 
 SHOWN_METRICS = 8
@@ -47,8 +52,8 @@ def run_study(
     Give the same folder to go on with a run that was stopped. `spread` is the engine: cells one after the
     other in this process, or what `antecede.spark.spread_over(spark)` gives.
     """
-    store = prepare_study(study, out, scale)
-    finished = run_cells(study, store, scale, spread)
+    store = check_study_and_open_folder(study, out, scale)
+    finished = run_unfinished_cells_and_collect_costs(study, store, scale, spread)
     # Costs come first: they are there whatever happens to the answers.
     written = {"costs": store.write_costs(finished.costs)}
     answers = [answer_question_of_figure(figure, finished.costs) for figure in study.figures]
@@ -57,7 +62,7 @@ def run_study(
     return run
 
 
-def prepare_study(study: Study, out: str, scale: Scale) -> CellStore:
+def check_study_and_open_folder(study: Study, out: str, scale: Scale) -> CellStore:
     """Find out before any work is done whether a study can be run and written there: its folder."""
     load_altair()
     study.check(scale)
@@ -138,11 +143,11 @@ def _null_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def make_results_table(results: Results, drawn: Sequence[str] = ()) -> TextTable:
+def make_results_table(results: Results, drawn_metrics: Sequence[str] = ()) -> TextTable:
     """Every point with its parameters and its metrics, as mean ± half the 95 % interval: first what is drawn
     in charts, then more as long as there is room."""
     measured = results.metrics
-    shown_first = [metric for metric in drawn if metric in measured]
+    shown_first = [metric for metric in drawn_metrics if metric in measured]
     metrics = list(dict.fromkeys((*shown_first, *measured)))[: max(SHOWN_METRICS, len(shown_first))]
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     names: dict[str, None] = {}

@@ -52,7 +52,9 @@ class FinishedStudy(NamedTuple):
     failures: list[CellResult]
 
 
-def run_cells(study: Study, store: CellStore, scale: Scale, spread: Spread) -> FinishedStudy:
+def run_unfinished_cells_and_collect_costs(
+    study: Study, store: CellStore, scale: Scale, spread: Spread
+) -> FinishedStudy:
     """Run the cells that are not finished, then collect the results of all."""
     cells = list(study.list_cells(scale))
     unfinished = [cell for cell in cells if not store.is_finished(cell)]

@@ -322,12 +322,15 @@ def summarize_effect_of_counting_own_row(results: Results) -> str:
     """A change of names, or of substance."""
     n = max(point.parameters["n"] for point in results.list_points("extras"))
 
-    def estimate(metric: str, own_row: bool) -> Estimate:
+    def estimate_at_least_threshold(metric: str, own_row: bool) -> Estimate:
         return results.estimate(metric, PROTOCOL, n=n, k=n + 1, threshold="n + 1", own_row=own_row)
 
-    counted, uncounted = estimate("extras", True), estimate("extras", False)
-    bytes_counted, bytes_uncounted = estimate("total_bytes", True), estimate("total_bytes", False)
-    entries_counted, entries_uncounted = estimate("entries", True), estimate("entries", False)
+    counted = estimate_at_least_threshold("extras", own_row=True)
+    uncounted = estimate_at_least_threshold("extras", own_row=False)
+    bytes_counted = estimate_at_least_threshold("total_bytes", own_row=True)
+    bytes_uncounted = estimate_at_least_threshold("total_bytes", own_row=False)
+    entries_counted = estimate_at_least_threshold("entries", own_row=True)
+    entries_uncounted = estimate_at_least_threshold("entries", own_row=False)
     return (
         f"A process's own row never shrinks: with k = n + 1 a stamp has room for one entry besides it. With "
         f"n = {n} and k = n + 1, if the own row does not count, extras per message are "

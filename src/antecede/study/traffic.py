@@ -197,7 +197,7 @@ def _make_recording(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
     position = log.position
     number = log.number
     codes = np.unique(np.concatenate((process[copies.send], copies.receiver)))
-    names = _make_unique_names(log.graph.events.look_up_process_names(codes))
+    names = _make_unique_printable_names(log.graph.events.look_up_process_names(codes))
     # Endpoints number the members of a group by their names.
     by_name = sorted(range(len(names)), key=names.__getitem__)
     number[codes[by_name]] = np.arange(len(codes))
@@ -206,9 +206,9 @@ def _make_recording(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
     rows, first = np.unique(position[copies.send], return_index=True)
     message_of_copy = np.searchsorted(rows, position[copies.send])
     sends = copies.send[first]
-    times = _adjust_times(log, copies, notes)
+    times = _make_times_that_respect_causes(log, copies, notes)
     travel = _find_travel_times(copies, times, notes)
-    delivery_order = _order_deliveries(
+    delivery_order = _order_deliveries_and_count_before_sends(
         position, copies, sends, message_of_copy, number[process[sends]], number[copies.receiver]
     )
     return Recording(
@@ -226,7 +226,7 @@ def _make_recording(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
     )
 
 
-def _make_unique_names(names: list[str | None]) -> list[str]:
+def _make_unique_printable_names(names: list[str | None]) -> list[str]:
     """Names as endpoints take them, all different: not empty, and every sign can be seen."""
     members: dict[str, None] = {}
     for name in names:
@@ -246,7 +246,7 @@ class _Times(NamedTuple):
     unit: str
 
 
-def _adjust_times(log: _Log, copies: _Copies, notes: list[str]) -> _Times:
+def _make_times_that_respect_causes(log: _Log, copies: _Copies, notes: list[str]) -> _Times:
     """Times that respect causes; where the log has none, steps."""
     involved = np.concatenate((copies.send, copies.arrival, copies.delivery))
     rows = np.unique(involved[involved >= 0])
@@ -320,23 +320,30 @@ class _DeliveryOrder(NamedTuple):
     starts: Ints
 
 
-def _order_deliveries(
-    position: Ints, copies: _Copies, sends: Ints, message: Ints, sender: Ints, receiver: Ints
+def _order_deliveries_and_count_before_sends(
+    position_of_row: Ints,
+    copies: _Copies,
+    sends: Ints,
+    message_of_copy: Ints,
+    sender_of_message: Ints,
+    receiver_of_copy: Ints,
 ) -> _DeliveryOrder:
     """Deliveries of each process in its order, and how many of them come before each send.
 
     An event that takes messages and sends one, as in logs without messages, takes them first.
     """
     came = np.flatnonzero(copies.delivery >= 0)
-    order = np.lexsort((message[came], position[copies.delivery[came]], receiver[came]))
+    order = np.lexsort(
+        (message_of_copy[came], position_of_row[copies.delivery[came]], receiver_of_copy[came])
+    )
     handed = came[order]
-    processes = int(max(sender.max(), receiver.max())) + 1
-    starts = compute_starts(np.bincount(receiver[handed], minlength=processes))
+    processes = int(max(sender_of_message.max(), receiver_of_copy.max())) + 1
+    starts = compute_starts(np.bincount(receiver_of_copy[handed], minlength=processes))
     heard = np.zeros(len(sends), dtype=np.int64)
-    places = position[copies.delivery[handed]]
-    sent_at = position[sends]
+    places = position_of_row[copies.delivery[handed]]
+    sent_at = position_of_row[sends]
     for process in range(processes):
-        mine = np.flatnonzero(sender == process)
+        mine = np.flatnonzero(sender_of_message == process)
         part = places[starts[process] : starts[process + 1]]
         heard[mine] = np.searchsorted(part, sent_at[mine], side="right")
     return _DeliveryOrder(heard, handed, starts)
@@ -351,7 +358,7 @@ def _find_declared_dependence(log: _Log, copies: _Copies, sends: Ints, notes: li
     lengths = np.asarray(pc.fill_null(pc.list_value_length(parents), -1), dtype=np.int64)
     if not is_message.all() or (lengths < 0).any() or not (lengths > 0).any():
         return depends_on
-    event_of_copy, event_of_message = _number_sends_and_deliveries(graph, copies, sends)
+    event_of_copy, event_of_message = _number_deliveries_and_sends(graph, copies, sends)
     process = graph.events.process
     unclear = 0
     for message, row in enumerate(sends.tolist()):
@@ -376,7 +383,7 @@ def _find_declared_dependence(log: _Log, copies: _Copies, sends: Ints, notes: li
     return depends_on
 
 
-def _number_sends_and_deliveries(
+def _number_deliveries_and_sends(
     graph: EventGraph, copies: _Copies, sends: Ints
 ) -> tuple[dict[tuple[int, int], int], dict[int, int]]:
     """The own events that can be named: deliveries, also by the send of what is delivered, and sends."""

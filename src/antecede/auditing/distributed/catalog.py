@@ -19,8 +19,8 @@ class ProcessCatalog(NamedTuple):
     names: list[str]  # of processes, by code
     execution: Ints  # of each process, a code
 
-    def look_up_process_codes(self, execution: Ints, names: pa.Array, name: Ints) -> Ints:
-        """The codes of processes, given the execution and the name of each, as a place among `names`.
+    def look_up_process_codes(self, execution_codes: Ints, names: pa.Array, name_numbers: Ints) -> Ints:
+        """The codes of processes, given the execution and the name of each, as its number among `names`.
 
         -1 where there is no such process, and where there is no name (-1).
         """
@@ -29,7 +29,7 @@ class ProcessCatalog(NamedTuple):
         # Ascending, since codes follow executions and names.
         keys = join_keys(self.execution, own_names, len(known))
         place_of_name = np.append(to_integers(pc.index_in(names, value_set=known), -1), -1)
-        place = place_of_name[name]
-        wanted = join_keys(execution, np.maximum(place, 0), len(known))
+        place = place_of_name[name_numbers]
+        wanted = join_keys(execution_codes, np.maximum(place, 0), len(known))
         code = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where((place >= 0) & (keys[code] == wanted), code, -1)

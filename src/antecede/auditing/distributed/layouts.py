@@ -72,6 +72,7 @@ DETAILS = pa.struct(
         "own": pa.int64(),
         "size": pa.int64(),
         "middle": pa.float64(),
+        "acts": pa.bool_(),
     }
 )
 """What sentences are told besides events; each kind of finding has some of it."""

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from antecede.auditing.distributed.layouts import DETAILS
-from antecede.auditing.findings import list_witness_ids
+from antecede.auditing.findings import list_ids_of_one_witness
 from antecede.auditing.sentences import write_sentence
 from antecede.auditing.summary import RANKED_FINDINGS
 from antecede.auditing.wording import Event
@@ -32,19 +32,19 @@ TELLABLE = pa.schema(
 def write_finding_sentences(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Called by Spark with TELLABLE rows; gives RANKED_FINDINGS."""
     for batch in batches:
-        rows = [_make_ranked_finding(row) for row in batch.to_pylist()]
+        rows = [_build_ranked_finding_with_sentence(row) for row in batch.to_pylist()]
         yield pa.RecordBatch.from_pylist(rows, RANKED_FINDINGS)
 
 
-def _make_ranked_finding(row: dict[str, Any]) -> dict[str, Any]:
-    events = [Event(**event) for event in row["witness"]]
-    details = {name: value for name, value in row["details"].items() if value is not None}
-    place = {name: row["fault"][name] for name in ("process", "message", "file", "line")}
+def _build_ranked_finding_with_sentence(tellable_row: dict[str, Any]) -> dict[str, Any]:
+    events = [Event(**event) for event in tellable_row["witness"]]
+    details = {name: value for name, value in tellable_row["details"].items() if value is not None}
+    place = {name: tellable_row["fault"][name] for name in ("process", "message", "file", "line")}
     return {
-        "kind": row["kind"],
-        "execution": row["execution"],
-        "rank": row["rank"],
+        "kind": tellable_row["kind"],
+        "execution": tellable_row["execution"],
+        "rank": tellable_row["rank"],
         **place,
-        "events": list_witness_ids(events, details.get("name")),
-        "sentence": write_sentence(row["kind"], events, **details),
+        "events": list_ids_of_one_witness(events, details.get("name")),
+        "sentence": write_sentence(tellable_row["kind"], events, **details),
     }

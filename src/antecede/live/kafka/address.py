@@ -32,7 +32,7 @@ def locate_inboxes(process: str, listen: str | None, peers: Mapping[str, str | N
         if address is None:
             what = "`listen`" if member == process else f"the address of {member!r}"
             raise CallerError(f"{what} is missing: over Kafka each member has an inbox; {FORM}")
-        brokers, topic = _parse_inbox_address(address, f"{group}.{member}")
+        brokers, topic = _parse_brokers_and_topic(address, f"{group}.{member}")
         found[brokers] = member
         if topic in topics.values():
             raise CallerError(f"{address}: the topic {topic} is the inbox of two members; {FORM}")
@@ -43,7 +43,7 @@ def locate_inboxes(process: str, listen: str | None, peers: Mapping[str, str | N
     return Inboxes(brokers.split(","), topics)
 
 
-def _parse_inbox_address(address: str, default_topic: str) -> tuple[str, str]:
+def _parse_brokers_and_topic(address: str, default_topic: str) -> tuple[str, str]:
     scheme, place = split_address(address)
     if scheme != SCHEME:
         raise CallerError(f"{address}: where one member is reached over Kafka, all are; {FORM}")

@@ -77,7 +77,7 @@ class InboxPeer:
         self.wake = asyncio.Event()
 
     @property
-    def unread(self) -> int:
+    def unread_broker_records(self) -> int:
         """Records of its log that were not read."""
         return max(0, self.end - (self.position or 0))
 
@@ -171,13 +171,13 @@ class KafkaCourier:
         if self._task is not None:
             self._task.cancel()
 
-    def check_address(self, address: str | None) -> None:
+    def check_newcomer_address(self, address: str | None) -> None:
         """Refuse a newcomer: each member has a partition of its own in each inbox from the beginning."""
         raise CallerError("over Kafka the members of a group are fixed; let them join over TCP")
 
     def add_peer(self, name: str, address: str | None) -> None:
         """Refused before."""
-        self.check_address(address)
+        self.check_newcomer_address(address)
 
     def exclude_peer(self, name: str) -> None:
         """Read nothing more from a member."""
@@ -187,9 +187,9 @@ class KafkaCourier:
         """Transmit at the end of this turn what is there to transmit."""
         if not self._flush_planned:
             self._flush_planned = True
-            self._loop.call_soon(self._wake_writers_of_touched_peers)
+            self._loop.call_soon(self._flush_events_and_wake_touched_peers)
 
-    def _wake_writers_of_touched_peers(self) -> None:
+    def _flush_events_and_wake_touched_peers(self) -> None:
         self._flush_planned = False
         try:
             self.node.flush_events_before_transmit()
@@ -216,7 +216,7 @@ class KafkaCourier:
                 await self._run_session()
             except TROUBLES as error:
                 failures = failures + 1 if self._session is None else 0
-                self._end_session(error)
+                self._mark_and_log_lost_session(error)
             except AntecedeError as error:
                 self._raise_or_fail_node(error)
             except Exception as error:
@@ -241,19 +241,19 @@ class KafkaCourier:
                 await session.open()
                 if not self._are_topics_made:
                     topics = self._inboxes.topics
-                    await session.create_missing_topics(topics.values(), len(topics))
+                    await session.create_missing_and_check_topics(topics.values(), len(topics))
                     self._are_topics_made = True
-                await self._set_read_positions(session)
-            self._begin_session(session)
-            jobs = [self._read_inbox(session), self._probe_broker_periodically(session)]
-            jobs += [self._write_to_inbox(session, peer) for peer in self.peers.values()]
+                await self._choose_positions_and_begin_reading(session)
+            self._reset_and_greet_peers_in_session(session)
+            jobs = [self._keep_reading_inbox(session), self._probe_broker_periodically(session)]
+            jobs += [self._keep_writing_to_inbox(session, peer) for peer in self.peers.values()]
             await _run_until_first_ends(jobs)
         finally:
             closing = self._loop.create_task(session.close())
             self._closing_sessions.add(closing)
             closing.add_done_callback(self._closing_sessions.discard)
 
-    def _begin_session(self, session: BrokerSession) -> None:
+    def _reset_and_greet_peers_in_session(self, session: BrokerSession) -> None:
         """What was on its way goes again; all peers are greeted."""
         self._session = session
         self._trouble = ""
@@ -270,7 +270,7 @@ class KafkaCourier:
         facts = {"address": self.address}
         log.info("%s is connected with its broker", self.station.process, extra={"facts": facts})
 
-    def _end_session(self, error: BaseException) -> None:
+    def _mark_and_log_lost_session(self, error: BaseException) -> None:
         self._session = None
         for peer in self.peers.values():
             peer.started = False
@@ -291,7 +291,7 @@ class KafkaCourier:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    async def _set_read_positions(self, session: BrokerSession) -> None:
+    async def _choose_positions_and_begin_reading(self, session: BrokerSession) -> None:
         """A process without memory begins where the logs end: nobody can have written to this life of it.
 
         That must be in the journal before a hello tells anybody of this life.
@@ -326,16 +326,16 @@ class KafkaCourier:
             peer.reading = wanted
             self._session.pause_or_resume_partition(peer.partition, wanted)
 
-    async def _read_inbox(self, session: BrokerSession) -> None:
+    async def _keep_reading_inbox(self, session: BrokerSession) -> None:
         while True:
             found = await session.read_records(self._share)
             for partition, records in found.items():
                 peer = self._by_partition[partition]
-                self._process_records(peer, records)
+                self._pass_new_packets_to_node(peer, records)
                 self._pause_or_resume_reading(peer)
             await asyncio.sleep(0)  # what was fetched already comes without a pause
 
-    def _process_records(self, peer: InboxPeer, records: list[Any]) -> None:
+    def _pass_new_packets_to_node(self, peer: InboxPeer, records: list[Any]) -> None:
         """Take what is new; what is not for this process, or not of this peer, is passed over and counted."""
         first = peer.accepted + 1
         parcels = []
@@ -345,14 +345,14 @@ class KafkaCourier:
             except InputError as error:
                 self.report_refusal("letter", "", str(error))
                 continue
-            if self._accept_letter_if_next(peer, letter) and letter.parcel is not None:
+            if self._handle_letter_and_accept_if_next(peer, letter) and letter.parcel is not None:
                 parcels.append(letter.parcel)
         peer.position = records[-1].offset + 1
         if parcels:
             body = encode_record(0, 0, first, parcels)
             self.node.receive_record(peer.name, PacketRecord(0, 0, first, parcels), body, peer.position)
 
-    def _accept_letter_if_next(self, peer: InboxPeer, letter: InboxLetter) -> bool:
+    def _handle_letter_and_accept_if_next(self, peer: InboxPeer, letter: InboxLetter) -> bool:
         """Whether it has the packet that is next."""
         if peer.channel.excluded:
             return False
@@ -367,7 +367,7 @@ class KafkaCourier:
             else:
                 self.report_refusal("life", peer.name, "wrote to an earlier life of this process")
             return False
-        self._record_peer_incarnation(peer, letter.life)
+        self._mark_peer_as_met(peer, letter.life)
         if letter.parcel is None or letter.number <= peer.accepted:
             return False
         if letter.number > peer.accepted + 1:
@@ -380,7 +380,7 @@ class KafkaCourier:
         peer.accepted = letter.number
         return True
 
-    def _record_peer_incarnation(self, peer: InboxPeer, incarnation: bytes) -> None:
+    def _mark_peer_as_met(self, peer: InboxPeer, incarnation: bytes) -> None:
         """The peer knows this incarnation of this process; so it is here, and may be written to."""
         if incarnation != peer.life:
             peer.life = incarnation
@@ -398,7 +398,7 @@ class KafkaCourier:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    async def _write_to_inbox(self, session: BrokerSession, peer: InboxPeer) -> None:
+    async def _keep_writing_to_inbox(self, session: BrokerSession, peer: InboxPeer) -> None:
         """Write to one inbox: hellos, then packets, one batch after the other."""
         while True:
             await peer.wake.wait()
@@ -409,18 +409,18 @@ class KafkaCourier:
                 # Who it is must be in the journal before anything is written to it under that name.
                 await self.node.apply_durably(MeetInput(peer.name, peer.life))
             while peer.started and peer.channel.waiting and peer.greeting is None:
-                await self._write_packet_batch(session, peer)
+                await self._write_and_acknowledge_packet_batch(session, peer)
 
     async def _write_hello(self, session: BrokerSession, peer: InboxPeer, incarnation: bytes) -> None:
         peer.greeting = None
         await session.write_hello(self._form, peer.topic, peer.name, incarnation)
         peer.told = incarnation
 
-    async def _write_packet_batch(self, session: BrokerSession, peer: InboxPeer) -> None:
+    async def _write_and_acknowledge_packet_batch(self, session: BrokerSession, peer: InboxPeer) -> None:
         self.node.flush_events_before_transmit()  # what leaves is in the events file
         channel = peer.channel
         head = self._form.build_common_headers(peer.name, peer.life)
-        first, parcels = channel.pop_batch_to_transmit(MOST_PACKETS, BATCH_BYTES)
+        first, parcels = channel.take_first_number_and_batch_to_transmit(MOST_PACKETS, BATCH_BYTES)
         await session.write_packets(self._form, peer.topic, head, first, parcels)
         low = first + len(parcels) - 1
         channel.apply_acknowledgement(low, LARGEST)

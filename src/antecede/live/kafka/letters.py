@@ -66,7 +66,7 @@ class LetterForm:
     def build_hello(self, receiver: str, receiver_incarnation: bytes) -> tuple[bytes, Headers]:
         """Value and headers of a hello."""
         headers = [*self.build_common_headers(receiver, receiver_incarnation), ("kind", HELLO.encode())]
-        return b"", self._append_seal_header(headers, b"")
+        return b"", self._append_seal_header_if_keyed(headers, b"")
 
     def build_common_headers(self, receiver: str, receiver_incarnation: bytes) -> Headers:
         """The headers that all letters to one life of a peer have."""
@@ -93,9 +93,9 @@ class LetterForm:
             headers.append(("message", str(message).encode()))
             payload = payload[NAME_BYTES:]
         headers.append(("stamp", stamp))
-        return payload, self._append_seal_header(headers, payload)
+        return payload, self._append_seal_header_if_keyed(headers, payload)
 
-    def _append_seal_header(self, headers: Headers, value: bytes) -> Headers:
+    def _append_seal_header_if_keyed(self, headers: Headers, value: bytes) -> Headers:
         if self._key is not None:
             headers.append(("seal", self._compute_seal(headers, value)))
         return headers
@@ -113,7 +113,7 @@ class LetterForm:
 
         Headers that others have added are passed over.
         """
-        found = _Fields(headers)
+        found = _LetterHeaders(headers)
         if value is None:
             raise InputError("a record without a value")
         self._check_headers(sender, found)
@@ -131,9 +131,9 @@ class LetterForm:
         number = found.get_number("number")
         if not number:
             raise InputError("packet 0: packets are numbered from 1")
-        return InboxLetter(life, to_life, number, (code, found.get("stamp"), value))
+        return InboxLetter(life, to_life, number, (code, found.get_required("stamp"), value))
 
-    def _check_headers(self, sender: str, found: "_Fields") -> None:
+    def _check_headers(self, sender: str, found: "_LetterHeaders") -> None:
         own = self.own
         expected = {
             "antecede": VERSION.decode(),
@@ -149,7 +149,7 @@ class LetterForm:
         if found.get_number("tag") != own.tag:
             raise InputError("has other members or other options; all must be started with the same")
 
-    def _check_seal(self, found: "_Fields", value: bytes) -> None:
+    def _check_seal(self, found: "_LetterHeaders", value: bytes) -> None:
         seal = found.values.get("seal")
         if self._key is None:
             if seal is not None:
@@ -166,7 +166,7 @@ _SEALED = (
 """In the order in which they are written and sealed."""
 
 
-class _Fields:
+class _LetterHeaders:
     """The headers of a record by name."""
 
     def __init__(self, headers: Iterable[tuple[str, bytes]]) -> None:
@@ -179,7 +179,7 @@ class _Fields:
     def list_sealed_headers(self) -> Headers:
         return [(name, self.values[name]) for name in _SEALED if name in self.values]
 
-    def get(self, name: str) -> bytes:
+    def get_required(self, name: str) -> bytes:
         content = self.values.get(name)
         if content is None:
             raise InputError(f"not a letter: it has no header {name!r}")
@@ -187,7 +187,7 @@ class _Fields:
 
     def get_text(self, name: str) -> str:
         try:
-            return self.get(name).decode()
+            return self.get_required(name).decode()
         except UnicodeDecodeError:
             raise InputError(f"the header {name!r} is not text") from None
 

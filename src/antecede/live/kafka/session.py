@@ -87,12 +87,12 @@ class BrokerSession:
 
     # -- topics ------------------------------------------------------------------------------------
 
-    async def create_missing_topics(self, topics: Iterable[str], partitions: int) -> None:
-        """Make the inboxes that are not there; as many replicas as the broker makes by default."""
+    async def create_missing_and_check_topics(self, topics: Iterable[str], partition_count: int) -> None:
+        """Make the inboxes that are not there, with as many replicas as the broker makes by default."""
         admin = AIOKafkaAdminClient(**self.settings.common)
         await admin.start()
         configs = {"max.message.bytes": str(self.settings.largest)}
-        wanted = [NewTopic(topic, partitions, -1, {}, configs) for topic in topics]
+        wanted = [NewTopic(topic, partition_count, -1, {}, configs) for topic in topics]
         try:
             response = await admin.create_topics(wanted)
         finally:
@@ -101,14 +101,14 @@ class BrokerSession:
             if code and code not in (TopicAlreadyExistsError.errno, *DENIED):
                 raise for_code(code)(f"the topic {topic} cannot be made: {message}")
         for topic in topics:
-            await self._check_topic(topic, partitions)
+            await self._check_topic_has_partitions(topic, partition_count)
 
-    async def _check_topic(self, topic: str, partitions: int) -> None:
+    async def _check_topic_has_partitions(self, topic: str, partition_count: int) -> None:
         there = len(await self._producer.partitions_for(topic))
-        if there < partitions:
+        if there < partition_count:
             raise CallerError(
-                f"the topic {topic} has {there} partitions, and each of {partitions} members writes to one: "
-                f"run kafka-topics.sh --alter --topic {topic} --partitions {partitions}"
+                f"the topic {topic} has {there} partitions, and each of {partition_count} members writes to "
+                f"one: run kafka-topics.sh --alter --topic {topic} --partitions {partition_count}"
             )
 
     # -- reading -----------------------------------------------------------------------------------
@@ -146,18 +146,18 @@ class BrokerSession:
         self, form: LetterForm, topic: str, receiver: str, receiver_incarnation: bytes
     ) -> None:
         """Greet a peer; returns when the broker keeps that."""
-        await self._write_letters(topic, [form.build_hello(receiver, receiver_incarnation)])
+        await self._write_letters_in_one_batch(topic, [form.build_hello(receiver, receiver_incarnation)])
 
     async def write_packets(
         self, form: LetterForm, topic: str, common_headers: Headers, first_number: int, parcels: list[Parcel]
     ) -> None:
         """Write packets in one batch, which is kept whole or not at all; returns when the broker keeps it."""
         numbered = enumerate(parcels, first_number)
-        await self._write_letters(
+        await self._write_letters_in_one_batch(
             topic, [form.build_packet_letter(common_headers, number, parcel) for number, parcel in numbered]
         )
 
-    async def _write_letters(self, topic: str, letters: list[tuple[bytes, Headers]]) -> None:
+    async def _write_letters_in_one_batch(self, topic: str, letters: list[tuple[bytes, Headers]]) -> None:
         batch = self._producer.create_batch()
         for value, headers in letters:
             if batch.append(timestamp=None, key=None, value=value, headers=headers) is None:

@@ -39,11 +39,13 @@ class CertifiedKey:
         """Write both files; the certificate last, so that one that is there has its key."""
         form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         private = self.key.private_bytes(serialization.Encoding.PEM, form, plain)
-        _write_new_file(folder / f"{name}.key", private)
-        _write_new_file(folder / f"{name}.pem", self.certificate.public_bytes(serialization.Encoding.PEM))
+        _write_new_private_file(folder / f"{name}.key", private)
+        _write_new_private_file(
+            folder / f"{name}.pem", self.certificate.public_bytes(serialization.Encoding.PEM)
+        )
 
 
-def make_certificates(folder: Path, members: list[str], days: int) -> bool:
+def make_certificates_and_tell_if_authority_is_new(folder: Path, members: list[str], days: int) -> bool:
     """Make certificates for members; returns whether the authority is new."""
     for name in members:
         _check_member_name(name)
@@ -83,7 +85,7 @@ def _check_files_absent(folder: Path, names: list[str]) -> None:
         )
 
 
-def _write_new_file(path: Path, content: bytes) -> None:
+def _write_new_private_file(path: Path, content: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

@@ -128,11 +128,11 @@ def _check_config(path: Path, config: NodeConfig) -> None:
         names = ", ".join(sorted(taken))
         raise CallerError(f"{path}: {names} in [options]: write it above the tables, not in them")
     if config.metrics is not None:
-        split_host_and_port(path, config.metrics)
+        split_metrics_host_and_port(path, config.metrics)
 
 
-def split_host_and_port(config_path: Path, host_and_port: str) -> tuple[str, int]:
-    """Where metrics are served."""
+def split_metrics_host_and_port(config_path: Path, host_and_port: str) -> tuple[str, int]:
+    """Where metrics are served, as `metrics` in the configuration says."""
     host, _, port = host_and_port.rpartition(":")
     if not (host and port.isdecimal() and int(port) < 2**16):
         raise CallerError(

@@ -144,7 +144,7 @@ def convert_status_to_dict(status: Status) -> dict[str, Any]:
     }
 
 
-async def read_line(reader: asyncio.StreamReader) -> bytes:
+async def read_line_or_refuse_too_long(reader: asyncio.StreamReader) -> bytes:
     """The next line, b"" at the end; one that is too long is passed over, and InputError says so."""
     is_too_long = False
     while True:

@@ -18,7 +18,7 @@ from antecede.core.errors import AntecedeError, CallerError
 from antecede.live.errors import NodeClosedError
 from antecede.live.joining import open_node
 from antecede.live.node import Node
-from antecede.live.service.config import LoadedConfig, split_host_and_port
+from antecede.live.service.config import LoadedConfig, split_metrics_host_and_port
 from antecede.live.service.lines import encode_line
 from antecede.live.service.logs import configure_json_log
 from antecede.live.service.session import Desk, Session
@@ -78,7 +78,7 @@ async def _open_node(loaded: LoadedConfig) -> Node:
 def _serve_metrics(loaded: LoadedConfig, node: Node, host_and_port: str, stack: contextlib.ExitStack) -> None:
     from antecede.live.service.metrics import MetricsServer
 
-    host, port = split_host_and_port(loaded.path, host_and_port)
+    host, port = split_metrics_host_and_port(loaded.path, host_and_port)
     server = MetricsServer(node, host, port)
     stack.callback(server.close)
     log.info("metrics are served", extra={"facts": {"address": f"http://{host}:{server.port}/metrics"}})
@@ -105,7 +105,7 @@ class NodeService:
             self.desk.stopping.set()
             await self.node.close()
             self.desk.closed.set()
-            await self._end_sessions()
+            await self._wait_for_sessions_then_cancel()
         reason = await ended
         if not isinstance(reason, NodeClosedError):
             raise reason
@@ -138,7 +138,7 @@ class NodeService:
         mask = os.umask(0o177)
         try:
             server = await asyncio.start_unix_server(
-                self._accept_connection, socket_path, limit=self._longest_line
+                self._accept_or_refuse_connection, socket_path, limit=self._longest_line
             )
         except OSError as error:
             raise CallerError(
@@ -165,7 +165,9 @@ class NodeService:
         finally:
             await asyncio.to_thread(streams.wait_until_output_written)
 
-    def _accept_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept_or_refuse_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         if len(self._sessions) >= MOST_SESSIONS:
             reason = f"there are {MOST_SESSIONS} connections; close some"
             writer.write(encode_line("error", reason=reason))
@@ -176,14 +178,14 @@ class NodeService:
     def _begin_session(self, session: Session) -> None:
         task = asyncio.create_task(session.run())
         self._sessions.add(task)
-        task.add_done_callback(self._log_ended_session)
+        task.add_done_callback(self._forget_session_and_log_failure)
 
-    def _log_ended_session(self, task: asyncio.Task[None]) -> None:
+    def _forget_session_and_log_failure(self, task: asyncio.Task[None]) -> None:
         self._sessions.discard(task)
         if not task.cancelled() and (error := task.exception()):
             log.error("a session of %s has failed", self.node.process, exc_info=error)
 
-    async def _end_sessions(self) -> None:
+    async def _wait_for_sessions_then_cancel(self) -> None:
         """Let all say what is left to say; whoever does not read is not waited for."""
         if self._sessions:
             await asyncio.wait(self._sessions, timeout=LAST_WORDS)

@@ -26,7 +26,7 @@ from antecede.live.service.lines import (
     encode_line,
     find_command_id,
     read_command,
-    read_line,
+    read_line_or_refuse_too_long,
 )
 from antecede.live.settings import NodeSettings
 
@@ -47,7 +47,7 @@ class Desk:
         self.stopping = asyncio.Event()
         self.closed = asyncio.Event()
 
-    async def take_delivery(self) -> LiveDelivery:
+    async def take_and_remember_delivery(self) -> LiveDelivery:
         """The next delivery, kept until it is settled."""
         delivery = await self.node.take()
         self.handed.append(delivery)
@@ -85,16 +85,16 @@ class Session:
 
     async def run(self) -> None:
         """Serve until the application is gone, or the node has ended."""
-        self._start_task(self._send_messages())
-        self._start_task(self._answer_sends())
-        self._start_task(self._acknowledge_deliveries())
+        self._start_task(self._keep_sending_queued_messages())
+        self._start_task(self._keep_answering_sends())
+        self._start_task(self._keep_acknowledging_settled_deliveries())
         protocol = self.node.station.endpoint.facts.name
         await self.write_event(
             "ready", process=self.node.process, protocol=protocol, address=self.node.address
         )
         if self.owns:
             self._start_consuming_deliveries()
-        reading = self._start_task(self._read_commands())
+        reading = self._start_task(self._read_and_execute_commands())
         ending = self._start_task(self.desk.closed.wait())
         try:
             await asyncio.wait([reading, ending], return_when=asyncio.FIRST_COMPLETED)
@@ -138,11 +138,11 @@ class Session:
         except ConnectionError:
             self._is_gone = True
 
-    async def _read_commands(self) -> None:
+    async def _read_and_execute_commands(self) -> None:
         while True:
             line = b""
             try:
-                line = await read_line(self._reader)
+                line = await read_line_or_refuse_too_long(self._reader)
                 if not line:
                     return
                 if line.isspace():
@@ -154,17 +154,17 @@ class Session:
             except ConnectionError:
                 return
             try:
-                if await self._execute_command(command):
+                if await self._execute_command_and_tell_if_last(command):
                     return
             except AntecedeError as error:
                 await self.write_event("error", id=command.id, reason=str(error))
 
-    async def _execute_command(self, command: AnyCommand) -> bool:
+    async def _execute_command_and_tell_if_last(self, command: AnyCommand) -> bool:
         """Do what a command asks for, or put it on its way; returns whether it is the last one."""
         if isinstance(command, SendCommand):
             await self._sends.put(command)
         elif isinstance(command, DoneCommand):
-            await self._process_done_command(command)
+            await self._check_and_queue_acknowledgement(command)
         elif isinstance(command, StatusCommand):
             await self.write_event("status", id=command.id, **convert_status_to_dict(self.node.status()))
         elif isinstance(command, ReceiveCommand):
@@ -184,7 +184,7 @@ class Session:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._sends.join(), self.desk.settings.linger)
 
-    async def _send_messages(self) -> None:
+    async def _keep_sending_queued_messages(self) -> None:
         """Give messages to the node one after the other; their answers may come later."""
         while True:
             command = await self._sends.get()
@@ -196,7 +196,7 @@ class Session:
                 sending.set_exception(error)
             await self._sendings.put((command, sending))
 
-    async def _answer_sends(self) -> None:
+    async def _keep_answering_sends(self) -> None:
         while True:
             command, sending = await self._sendings.get()
             try:
@@ -212,21 +212,21 @@ class Session:
         if self.desk.consumer is not None:
             raise CallerError("deliveries go to one connection, and there is one: close that first")
         self.desk.consumer = self
-        self._start_task(self._write_deliveries())
+        self._start_task(self._keep_writing_deliveries())
 
-    async def _write_deliveries(self) -> None:
+    async def _keep_writing_deliveries(self) -> None:
         """What an application before this one was handed and has not dealt with comes again first."""
         for delivery in list(self.desk.handed):
             if delivery.number > self.desk.settled:  # it may be dealt with meanwhile
                 await self._write_line(encode_delivery(delivery))
         while not self._is_gone:
             try:
-                delivery = await self.desk.take_delivery()
+                delivery = await self.desk.take_and_remember_delivery()
             except AntecedeError:
                 return  # the node has ended, and the service says why
             await self._write_line(encode_delivery(delivery))
 
-    async def _process_done_command(self, command: DoneCommand) -> None:
+    async def _check_and_queue_acknowledgement(self, command: DoneCommand) -> None:
         if self.desk.consumer is not self:
             raise CallerError("deliveries do not go to this connection: ask for them with receive")
         if command.number > self.desk.last:
@@ -238,7 +238,7 @@ class Session:
         self._settling = command, settled
         self._has_settled.set()
 
-    async def _acknowledge_deliveries(self) -> None:
+    async def _keep_acknowledging_settled_deliveries(self) -> None:
         while True:
             await self._has_settled.wait()
             self._has_settled.clear()

@@ -23,7 +23,7 @@ class ByteProtocol(asyncio.BufferedProtocol):
         """The handshake of TLS is done: this transport replaces the plain one, over which it runs."""
         raise NotImplementedError
 
-    def refuse_handshake(self, reason: str) -> None:
+    def refuse_failed_tls_handshake(self, reason: str) -> None:
         """The handshake of TLS has failed."""
         raise NotImplementedError
 

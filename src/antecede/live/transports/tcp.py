@@ -73,7 +73,7 @@ class TlsDoor(asyncio.Protocol):
         try:
             secured = await loop.start_tls(transport, self, self._context, server_side=True)
         except ssl.SSLError as error:
-            self._protocol.refuse_handshake(str(error))
+            self._protocol.refuse_failed_tls_handshake(str(error))
         except OSError:
             pass
         if secured is None:  # refused, or lost
@@ -120,9 +120,9 @@ def _split_host_and_port(host_and_port: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def make_tls_context(tls: Certificate, side: int) -> ssl.SSLContext:
+def make_tls_context(tls: Certificate, client_or_server_protocol: int) -> ssl.SSLContext:
     """Both sides show a certificate of the group's authority; names are compared after the handshake."""
-    context = ssl.SSLContext(side)
+    context = ssl.SSLContext(client_or_server_protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED

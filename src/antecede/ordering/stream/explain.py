@@ -30,5 +30,5 @@ def explain_waiting_rows(table: pa.Table, states: pa.Table, reading: Reading) ->
     nothing = np.empty(0, dtype=np.int64)
     released = Released(nothing, waiting, nothing, have)
     is_seen = np.ones(len(table), dtype=bool)
-    missing, gaps, _ = explain_held_rows(partition.stamps, reading, partition.group, released, is_seen)
-    return Explained(missing, gaps)
+    explained = explain_held_rows(partition.stamps, reading, partition.group, released, is_seen)
+    return Explained(explained.missing, explained.gaps)

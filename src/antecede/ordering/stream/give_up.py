@@ -105,7 +105,9 @@ class GivenUp(NamedTuple):
     held_before: Ints
 
 
-def release_expired_rows(stamps: Stamps, reading: Reading, released: Released, is_expired: Mask) -> GivenUp:
+def release_expired_rows_and_awaited_ones(
+    stamps: Stamps, reading: Reading, released: Released, is_expired: Mask
+) -> GivenUp:
     """Let the expired ones among the held rows out, behind all that waits before them."""
     held, have = released.held, released.have
     unmet = select_unmet_needs(stamps.needs, held, have)
@@ -138,8 +140,8 @@ def _release_as_if_gaps_were_filled(stamps: Stamps, held: Ints, have: Ints, gaps
     """What the gate lets out of the held rows when ghosts fill the gaps."""
     needs, gains = take_pairs_of_rows(stamps.needs, held), take_pairs_of_rows(stamps.gains, held)
     ghost_count = len(gaps.slot)
-    all_needs = _append_pairs(needs, gaps.slot, gaps.first - 1)
-    all_gains = _append_pairs(gains, gaps.slot, gaps.last)
+    all_needs = _append_items_of_one_pair(needs, gaps.slot, gaps.first - 1)
+    all_gains = _append_items_of_one_pair(gains, gaps.slot, gaps.last)
     again = release_items(have, all_needs, all_gains)
     is_row = again.order < len(held)
     is_held_row = again.held < len(held)
@@ -149,7 +151,7 @@ def _release_as_if_gaps_were_filled(stamps: Stamps, held: Ints, have: Ints, gaps
     )
 
 
-def _append_pairs(pairs: Rows, slots: Ints, counts: Ints) -> Rows:
+def _append_items_of_one_pair(pairs: Rows, slots: Ints, counts: Ints) -> Rows:
     """The pairs with one more item for each of the slots."""
     lengths = np.concatenate((np.diff(pairs.starts), np.ones(len(slots), dtype=np.int64)))
     all_slots = np.concatenate((pairs.slots.astype(np.int64), slots))
@@ -157,7 +159,7 @@ def _append_pairs(pairs: Rows, slots: Ints, counts: Ints) -> Rows:
     return Rows(compute_starts(lengths), all_slots, all_counts)
 
 
-def describe_missed_by_row(
+def describe_what_released_rows_missed(
     stamps: Stamps, reading: Reading, given_up: GivenUp, row_count: int
 ) -> tuple[Ints, pa.Array]:
     """Texts that say what the rows that came out missed, each with the row it is for, row by row."""

@@ -82,7 +82,7 @@ def make_group_keys(groups: pa.ChunkedArray, receivers: pa.ChunkedArray | None) 
     return join_texts(texts, _SEPARATOR, receivers.cast(pa.string()))
 
 
-def list_state_keys(states: pa.Table) -> pa.ChunkedArray:
+def list_group_keys_of_states(states: pa.Table) -> pa.ChunkedArray:
     """The keys of the groups in a table of states."""
     with_receiver = states["receiver"].null_count < len(states)
     return make_group_keys(states["group"], states["receiver"] if with_receiver else None)
@@ -97,7 +97,7 @@ def flatten_slots(states: pa.Table) -> SlotEntries:
     first, last = holes.items[0].flatten()
     numbers = {name: to_integers(fields[name], NONE) for name in NUMBERS}
     return SlotEntries(
-        flat.rows, fields["name"], numbers, holes.starts, to_integers(first, 0), to_integers(last, 0)
+        flat.row_of_item, fields["name"], numbers, holes.starts, to_integers(first, 0), to_integers(last, 0)
     )
 
 
@@ -134,4 +134,4 @@ def _make_lists(starts: Ints, items: pa.Array) -> pa.ListArray:
 
 def sort_states(states: pa.Table) -> pa.Table:
     """The groups in one order, so that equal states are equal tables."""
-    return states.take(pc.sort_indices(list_state_keys(states)))
+    return states.take(pc.sort_indices(list_group_keys_of_states(states)))

@@ -1,7 +1,7 @@
 """One step of a stream: from what is remembered and the rows of a micro-batch to what becomes of each row.
 
     states of the groups  +  waiting rows of some of them  +  new rows
-        -> ordered, late, diverted, quarantined or (still) waiting rows  +  the states behind the step
+        -> ordered, late, diverted, quarantined or (still) waiting rows  +  the states after the step
 
 It is the order of a partition (`antecede.ordering.partition`: same readers, same gate) that starts from the
 states. The waiting rows of a group arrive first, in the order in which they came; the new ones in the order
@@ -35,9 +35,9 @@ from antecede.ordering.stream.give_up import (
     GivenUp,
     GiveUp,
     WaitingFacts,
-    describe_missed_by_row,
+    describe_what_released_rows_missed,
     find_expired_rows,
-    release_expired_rows,
+    release_expired_rows_and_awaited_ones,
 )
 from antecede.ordering.stream.states import (
     NONE,
@@ -45,7 +45,7 @@ from antecede.ordering.stream.states import (
     STATES,
     SlotEntries,
     flatten_slots,
-    list_state_keys,
+    list_group_keys_of_states,
     make_group_keys,
     merge_slot_entries,
     nest_slots,
@@ -109,11 +109,11 @@ class RecalledSlots(NamedTuple):
 
     memory: Memory
     numbers: dict[str, Ints]
-    left_over: SlotEntries
+    untouched_entries: SlotEntries
     """Entries of groups with rows here, for slots that none of these rows names; by code of the group."""
 
 
-def list_row_keys(table: pa.Table) -> pa.ChunkedArray:
+def list_group_keys_of_rows(table: pa.Table) -> pa.ChunkedArray:
     """The key of each row's group; null for a row that can be in none."""
     receivers = table["ordered_at"] if "ordered_at" in table.column_names else None
     return make_group_keys(table["group"], receivers)
@@ -128,7 +128,7 @@ def run_stream_step(rows: StepRows, states: pa.Table, reading: Reading, moment: 
     memory = recalled.memory
     waiting = np.argsort(rows.arrival, kind="stable")
     admitted = drop_copies_and_sort_rows(partition, waiting, memory)
-    arrival, arrivals = _assign_arrival_numbers(partition, rows, groups, states, admitted)
+    arrival, arrivals = _assign_arrival_numbers_and_count_by_group(partition, rows, groups, states, admitted)
     since = np.full(len(group), moment.time_ms, dtype=np.int64)
     since[: len(rows.since)] = rows.since
 
@@ -140,7 +140,7 @@ def run_stream_step(rows: StepRows, states: pa.Table, reading: Reading, moment: 
     if is_expired.any():
         expired = held[is_expired]
         if moment.give_up.action == "release":
-            given_up = release_expired_rows(stamps, reading, released, is_expired)
+            given_up = release_expired_rows_and_awaited_ones(stamps, reading, released, is_expired)
             released = given_up.released
             missed = _make_missed_column(partition, given_up)
             order = np.concatenate((order, released.order))
@@ -151,17 +151,17 @@ def run_stream_step(rows: StepRows, states: pa.Table, reading: Reading, moment: 
 
     is_late = np.zeros(len(group), dtype=bool)
     is_late[order] = _find_late_rows(partition, memory, order)
-    position, positions = _assign_positions(group, groups, states, order)
+    position, positions = _assign_positions_and_count_by_group(group, groups, states, order)
     is_held = np.zeros(len(group), dtype=bool)
     is_held[held] = True
-    behind = _update_memory(partition, memory, order, released.have)
-    numbers = _compute_slot_numbers(partition, groups, recalled, behind, held, positions)
-    entries = _list_slot_entries(partition, behind, numbers, recalled.left_over)
+    memory_after = _remember_released_rows(partition, memory, order, released.have)
+    numbers = _compute_numbers_to_remember_by_slot(partition, groups, recalled, memory_after, held, positions)
+    entries = _collect_slots_to_remember(partition, memory_after, numbers, recalled.untouched_entries)
     if moment.horizon is not None:
         entries = _forget_old_ids(entries, positions, moment.horizon)
-    waiting_behind = _count_waiting_rows(rows, states, groups, moment, group, held, since)
-    new_states = _make_states(
-        partition, states, groups, entries, {"positions": positions, "arrivals": arrivals, **waiting_behind}
+    waiting_after = _summarize_waiting_rows_by_group(rows, states, groups, moment, group, held, since)
+    new_states = _make_states_after_step(
+        partition, states, groups, entries, {"positions": positions, "arrivals": arrivals, **waiting_after}
     )
     reason = partition.faults.make_reason_column()
     return StreamStep(position, arrival, since, is_late, is_held, missed, missing, reason, new_states)
@@ -170,17 +170,17 @@ def run_stream_step(rows: StepRows, states: pa.Table, reading: Reading, moment: 
 # -- what is remembered --------------------------------------------------------------------------------
 
 
-def match_groups_to_states(partition: PartitionRows, states: pa.Table, loaded: pa.Array) -> StepGroups:
+def match_groups_to_states(partition: PartitionRows, states: pa.Table, loaded_keys: pa.Array) -> StepGroups:
     """Which state belongs to each group code."""
     good = np.flatnonzero(~partition.faults.bad)
     first_row = np.full(partition.group_count, NONE, dtype=np.int64)
     first_row[partition.group[good[::-1]]] = good[::-1]
-    keys = list_row_keys(partition.table).combine_chunks()
+    keys = list_group_keys_of_rows(partition.table).combine_chunks()
     key_of_code = keys.take(pa.array(first_row, mask=first_row == NONE))
-    state_keys = list_state_keys(states).combine_chunks()
+    state_keys = list_group_keys_of_states(states).combine_chunks()
     found = pc.index_in(key_of_code, value_set=state_keys, skip_nulls=True)
     state_row = np.where(first_row == NONE, NONE, to_integers(found, NONE))
-    is_here = pc.is_in(key_of_code, value_set=loaded, skip_nulls=True)
+    is_here = pc.is_in(key_of_code, value_set=loaded_keys, skip_nulls=True)
     is_loaded = np.asarray(is_here.fill_null(False))
     # A group of which nothing waits has all its waiting rows here.
     held = np.append(to_integers(states["held"].combine_chunks(), 0), 0)
@@ -188,9 +188,11 @@ def match_groups_to_states(partition: PartitionRows, states: pa.Table, loaded: p
     return StepGroups(state_row, state_keys, is_loaded, first_row)
 
 
-def _take_state_column(states: pa.Table, groups: StepGroups, column: str, unknown: int) -> Ints:
+def _take_state_number_of_each_group(
+    states: pa.Table, groups: StepGroups, column: str, number_if_unknown: int
+) -> Ints:
     """A number of each group; of those that nothing is remembered of, the unknown."""
-    numbers = np.append(to_integers(states[column].combine_chunks(), NONE), unknown)
+    numbers = np.append(to_integers(states[column].combine_chunks(), NONE), number_if_unknown)
     return numbers[groups.state_row]
 
 
@@ -216,22 +218,22 @@ def recall_slot_memory(partition: PartitionRows, states: pa.Table, groups: StepG
     hole_slot = np.repeat(slot, np.diff(here.starts))
     by_slot = np.argsort(hole_slot, kind="stable")
     holes = Holes(hole_slot[by_slot], here.first[by_slot], here.last[by_slot])
-    left_over = entries.take(np.flatnonzero(~is_here))
+    untouched_entries = entries.take(np.flatnonzero(~is_here))
     for name in _WATCHES:  # found anew where all waiting rows are here
-        left_over.numbers[name][groups.is_loaded[left_over.group]] = NONE
-    return RecalledSlots(memory._replace(holes=holes), numbers, left_over)
+        untouched_entries.numbers[name][groups.is_loaded[untouched_entries.group]] = NONE
+    return RecalledSlots(memory._replace(holes=holes), numbers, untouched_entries)
 
 
-def _update_memory(partition: PartitionRows, memory: Memory, order: Ints, have: Ints) -> Memory:
-    """The memory behind the rows that came out."""
+def _remember_released_rows(partition: PartitionRows, memory: Memory, order: Ints, have: Ints) -> Memory:
+    """The memory after the rows that came out."""
     stamps = partition.stamps
-    behind = memory.add_delivered_messages(stamps.own[order], stamps.message_key[order])
+    memory_after = memory.add_delivered_messages(stamps.own[order], stamps.message_key[order])
     assumed = memory.assumed.copy()
     if stamps.receiver_slot is not None and stamps.of_receiver is not None:
         slot = stamps.receiver_slot[order]
         is_told = slot >= 0
         np.maximum.at(assumed, slot[is_told], stamps.of_receiver[order][is_told])
-    return behind._replace(have=have, assumed=assumed)
+    return memory_after._replace(have=have, assumed=assumed)
 
 
 def _find_late_rows(partition: PartitionRows, memory: Memory, order: Ints) -> Mask:
@@ -257,13 +259,13 @@ def _find_late_rows(partition: PartitionRows, memory: Memory, order: Ints) -> Ma
 # -- numbers of rows -----------------------------------------------------------------------------------
 
 
-def _assign_arrival_numbers(
+def _assign_arrival_numbers_and_count_by_group(
     partition: PartitionRows, rows: StepRows, groups: StepGroups, states: pa.Table, admitted: Ints
 ) -> tuple[Ints, Ints]:
     """The arrival of each row, and how many each group has given."""
     waiting_count = len(rows.arrival)
     group = partition.group
-    before = _take_state_column(states, groups, "arrivals", 0)
+    before = _take_state_number_of_each_group(states, groups, "arrivals", 0)
     arrival = np.full(len(group), NONE, dtype=np.int64)
     arrival[:waiting_count] = rows.arrival
     new = admitted[admitted >= waiting_count]
@@ -271,9 +273,11 @@ def _assign_arrival_numbers(
     return arrival, before + np.bincount(group[new], minlength=len(before))
 
 
-def _assign_positions(group: Ints, groups: StepGroups, states: pa.Table, order: Ints) -> tuple[Ints, Ints]:
+def _assign_positions_and_count_by_group(
+    group: Ints, groups: StepGroups, states: pa.Table, order: Ints
+) -> tuple[Ints, Ints]:
     """The position of each row that comes out, and how many each group has given."""
-    before = _take_state_column(states, groups, "positions", 0)
+    before = _take_state_number_of_each_group(states, groups, "positions", 0)
     position = np.full(len(group), NONE, dtype=np.int64)
     position[order] = before[group[order]] + rank_within_groups(group[order])
     return position, before + np.bincount(group[order], minlength=len(before))
@@ -284,7 +288,7 @@ def _assign_positions(group: Ints, groups: StepGroups, states: pa.Table, order: 
 
 def _make_missed_column(partition: PartitionRows, given_up: GivenUp) -> pa.ListArray:
     size = len(partition.group)
-    rows, texts = describe_missed_by_row(partition.stamps, partition.reading, given_up, size)
+    rows, texts = describe_what_released_rows_missed(partition.stamps, partition.reading, given_up, size)
     counts = np.bincount(rows, minlength=size)
     sorted_texts = texts.take(pa.array(np.argsort(rows, kind="stable")))
     starts = pa.array(compute_starts(counts).astype(np.int32), mask=np.append(counts == 0, False))
@@ -297,39 +301,39 @@ def _list_missing_of_rows(partition: PartitionRows, released: Released, rows: In
     if not len(rows):
         return pa.nulls(size, _TEXTS)
     is_seen = np.ones(size, dtype=bool)
-    missing, _, _ = explain_held_rows(partition.stamps, partition.reading, partition.group, released, is_seen)
+    explained = explain_held_rows(partition.stamps, partition.reading, partition.group, released, is_seen)
     is_asked = np.zeros(size, dtype=bool)
     is_asked[rows] = True
-    return pc.if_else(pa.array(is_asked), missing, pa.scalar(None, _TEXTS))
+    return pc.if_else(pa.array(is_asked), explained.missing, pa.scalar(None, _TEXTS))
 
 
-# -- the states behind the step ------------------------------------------------------------------------
+# -- the states after the step -------------------------------------------------------------------------
 
 
-def _compute_slot_numbers(
+def _compute_numbers_to_remember_by_slot(
     partition: PartitionRows,
     groups: StepGroups,
     recalled: RecalledSlots,
-    behind: Memory,
+    memory_after: Memory,
     held: Ints,
     positions: Ints,
 ) -> dict[str, Ints]:
-    """The numbers of each slot behind the step; the watches are new where all waiting rows are here."""
+    """The numbers of each slot after the step; the watches are new where all waiting rows are here."""
     stamps, before, numbers = partition.stamps, recalled.memory, recalled.numbers
     slot_group = stamps.slots.get_groups(np.arange(stamps.slots.size))
     is_loaded = groups.is_loaded[slot_group]
     watches = {name: np.where(is_loaded, NONE, numbers[name]) for name in _WATCHES}
-    unmet = select_unmet_needs(stamps.needs, held, behind.have)
+    unmet = select_unmet_needs(stamps.needs, held, memory_after.have)
     first_unmet = unmet.starts[:-1]
     slot, count = unmet.slots[first_unmet].astype(np.int64), unmet.counts[first_unmet].astype(np.int64)
     own, number = stamps.own[held], stamps.message_key[held]
     np.maximum.at(watches["held_last"], own, number)
-    is_changed = (behind.have != before.have) | (behind.top != before.top)
+    is_changed = (memory_after.have != before.have) | (memory_after.top != before.top)
     at = np.where(is_changed, positions[slot_group], numbers["at"])
     return {
-        "have": behind.have,
-        "top": behind.top,
-        "assumed": behind.assumed,
+        "have": memory_after.have,
+        "top": memory_after.top,
+        "assumed": memory_after.assumed,
         "at": np.maximum(at, 0),
         "awaited": _lower_least_values(watches["awaited"], slot, count),
         "held_first": _lower_least_values(watches["held_first"], own, number),
@@ -344,39 +348,39 @@ def _lower_least_values(least: Ints, slot: Ints, count: Ints) -> Ints:
     return np.where(lowered == _LARGEST, NONE, lowered)
 
 
-def _list_slot_entries(
+def _collect_slots_to_remember(
     partition: PartitionRows,
-    behind: Memory,
-    numbers: dict[str, Ints],
-    left_over: SlotEntries,
+    memory_after: Memory,
+    slot_numbers: dict[str, Ints],
+    untouched_entries: SlotEntries,
 ) -> SlotEntries:
     """All slots of which there is something to remember, by code of the group."""
     slots = partition.stamps.slots
-    is_worth = (behind.have > 0) | (behind.top > 0) | (behind.assumed > 0)
-    is_worth |= (numbers["awaited"] != NONE) | (numbers["held_last"] != NONE)
+    is_worth = (memory_after.have > 0) | (memory_after.top > 0) | (memory_after.assumed > 0)
+    is_worth |= (slot_numbers["awaited"] != NONE) | (slot_numbers["held_last"] != NONE)
     chosen = np.flatnonzero(is_worth)
-    hole_count = np.bincount(behind.holes.slot, minlength=slots.size)[chosen]
+    hole_count = np.bincount(memory_after.holes.slot, minlength=slots.size)[chosen]
     entries = SlotEntries(
         slots.get_groups(chosen),
         slots.get_names(chosen).cast(pa.string()),
-        {name: numbers[name][chosen] for name in NUMBERS},
+        {name: slot_numbers[name][chosen] for name in NUMBERS},
         compute_starts(hole_count),
-        behind.holes.first,
-        behind.holes.last,
+        memory_after.holes.first,
+        memory_after.holes.last,
     )
-    return merge_slot_entries(entries, left_over)
+    return merge_slot_entries(entries, untouched_entries)
 
 
-def _count_waiting_rows(
+def _summarize_waiting_rows_by_group(
     rows: StepRows, states: pa.Table, groups: StepGroups, moment: Moment, group: Ints, held: Ints, since: Ints
 ) -> dict[str, Ints]:
     """What the states say of waiting rows; those of groups that were not loaded are still there."""
     held_group = group[held]
     is_kept = ~groups.is_loaded
-    count = np.where(is_kept, _take_state_column(states, groups, "held", 0), 0)
-    size = np.where(is_kept, _take_state_column(states, groups, "held_bytes", 0), 0)
-    oldest = np.where(is_kept, _take_state_column(states, groups, "oldest", NONE), NONE)
-    filed = np.where(is_kept, _take_state_column(states, groups, "filed", NONE), moment.number)
+    count = np.where(is_kept, _take_state_number_of_each_group(states, groups, "held", 0), 0)
+    size = np.where(is_kept, _take_state_number_of_each_group(states, groups, "held_bytes", 0), 0)
+    oldest = np.where(is_kept, _take_state_number_of_each_group(states, groups, "oldest", NONE), NONE)
+    filed = np.where(is_kept, _take_state_number_of_each_group(states, groups, "filed", NONE), moment.number)
     np.add.at(count, held_group, 1)
     np.add.at(size, held_group, rows.size[held])
     return {
@@ -387,12 +391,12 @@ def _count_waiting_rows(
     }
 
 
-def _make_states(
+def _make_states_after_step(
     partition: PartitionRows,
-    states: pa.Table,
+    states_before: pa.Table,
     groups: StepGroups,
     entries: SlotEntries,
-    numbers: dict[str, Ints],
+    group_numbers: dict[str, Ints],
 ) -> pa.Table:
     """The states of all groups with rows, and of the others as they were; numbers are by code."""
     codes = np.flatnonzero(groups.first_row != NONE)
@@ -402,15 +406,15 @@ def _make_states(
     columns["receiver"] = pa.nulls(len(codes), pa.string())
     if "ordered_at" in table.column_names:
         columns["receiver"] = table["ordered_at"].take(first).cast(pa.string())
-    for name, values in numbers.items():
+    for name, values in group_numbers.items():
         columns[name] = pa.array(values[codes], mask=values[codes] == NONE)
     columns["slots"] = nest_slots(entries, partition.group_count).take(pa.array(codes))
     made = pa.table({name: columns[name] for name in STATES.names}, schema=STATES)
     state_row = groups.state_row[codes]
-    is_replaced = np.zeros(len(states), dtype=bool)
+    is_replaced = np.zeros(len(states_before), dtype=bool)
     is_replaced[state_row[state_row != NONE]] = True
-    untouched = states.filter(pa.array(~is_replaced))
-    return sort_states(pa.concat_tables([made, untouched]))
+    states_without_rows = states_before.filter(pa.array(~is_replaced))
+    return sort_states(pa.concat_tables([made, states_without_rows]))
 
 
 def _forget_old_ids(entries: SlotEntries, positions: Ints, horizon: int) -> SlotEntries:

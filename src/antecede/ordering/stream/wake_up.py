@@ -21,8 +21,8 @@ from antecede.kernels.ragged import Ints
 from antecede.ordering.columns import Mask, join_texts, read_integers
 from antecede.ordering.stamps import Reading
 from antecede.ordering.stream.give_up import GiveUp
-from antecede.ordering.stream.states import flatten_slots, list_state_keys
-from antecede.ordering.stream.step import list_row_keys
+from antecede.ordering.stream.states import flatten_slots, list_group_keys_of_states
+from antecede.ordering.stream.step import list_group_keys_of_rows
 
 _SEPARATOR = "\x1e"
 
@@ -31,12 +31,12 @@ def find_groups_to_load(
     arriving: pa.Table, row_bytes: Ints, states: pa.Table, reading: Reading, give_up: GiveUp, now_ms: int
 ) -> pa.Array:
     """The keys of the groups whose waiting rows the step needs, besides the new rows, at this time."""
-    keys = list_state_keys(states).combine_chunks()
+    keys = list_group_keys_of_states(states).combine_chunks()
     held = to_integers(states["held"].combine_chunks(), 0)
     is_loaded = (held > 0) & find_expired_groups(states, give_up, now_ms)
     holding = np.flatnonzero(held > 0)
     if len(holding) and len(arriving):
-        row_keys = list_row_keys(arriving).combine_chunks()
+        row_keys = list_group_keys_of_rows(arriving).combine_chunks()
         state_of_row = to_integers(pc.index_in(row_keys, value_set=keys, skip_nulls=True), -1)
         is_touched = np.append(held > 0, False)[state_of_row]
         rows = np.flatnonzero(is_touched)
@@ -45,8 +45,9 @@ def find_groups_to_load(
         if {"receiver", "present"} & set(arriving.column_names):
             is_loaded[touched] = True
         else:
-            is_loaded[touched[_find_waking_rows(arriving, rows, touched, states, reading)]] = True
-        is_loaded |= _find_overflowing_groups(states, give_up, touched, row_bytes[rows])
+            can_wake = _find_rows_that_may_wake_waiting_ones(arriving, rows, touched, states, reading)
+            is_loaded[touched[can_wake]] = True
+        is_loaded |= _find_groups_that_may_overflow(states, give_up, touched, row_bytes[rows])
     return keys.filter(pa.array(is_loaded))
 
 
@@ -59,8 +60,8 @@ def find_expired_groups(states: pa.Table, give_up: GiveUp, now_ms: int) -> Mask:
     return is_old
 
 
-def _find_waking_rows(
-    arriving: pa.Table, rows: Ints, touched: Ints, states: pa.Table, reading: Reading
+def _find_rows_that_may_wake_waiting_ones(
+    arriving: pa.Table, rows: Ints, state_of_row: Ints, states: pa.Table, reading: Reading
 ) -> Mask:
     """Which of the rows, of these states, are awaited, or may be copies of waiting rows."""
     entries = flatten_slots(states)
@@ -72,7 +73,7 @@ def _find_waking_rows(
     else:
         names = _to_sender_names(arriving["sender"].take(at), reading)
         number = read_integers(arriving["number"].take(at), -1)
-    row_names = join_texts(pa.array(touched).cast(pa.string()), _SEPARATOR, names.combine_chunks())
+    row_names = join_texts(pa.array(state_of_row).cast(pa.string()), _SEPARATOR, names.combine_chunks())
     slot_names = join_texts(pa.array(entries.group).cast(pa.string()), _SEPARATOR, entries.names)
     entry = to_integers(pc.index_in(row_names, value_set=slot_names, skip_nulls=True), -1)
     awaited, first, last = (
@@ -92,15 +93,17 @@ def _to_sender_names(senders: pa.ChunkedArray, reading: Reading) -> pa.ChunkedAr
     return pa.chunked_array([labels.take(pa.array(places, mask=~is_member))])
 
 
-def _find_overflowing_groups(states: pa.Table, give_up: GiveUp, touched: Ints, row_bytes: Ints) -> Mask:
+def _find_groups_that_may_overflow(
+    states: pa.Table, give_up: GiveUp, state_of_row: Ints, row_bytes: Ints
+) -> Mask:
     """Which groups would hold too much if all of the new rows had to wait."""
     may_overflow = np.zeros(len(states), dtype=bool)
     for limit, column, more in (
-        (give_up.rows, "held", np.ones(len(touched), dtype=np.int64)),
+        (give_up.rows, "held", np.ones(len(state_of_row), dtype=np.int64)),
         (give_up.bytes, "held_bytes", row_bytes),
     ):
         if limit is not None:
             total = to_integers(states[column].combine_chunks(), 0).copy()
-            np.add.at(total, touched, more)
+            np.add.at(total, state_of_row, more)
             may_overflow |= total > limit
     return may_overflow

@@ -16,7 +16,7 @@ from antecede.core.errors import CallerError
 from antecede.kernels.bits import FREE, BitSets
 from antecede.kernels.ragged import Ints
 from antecede.simulate.verdict import layout
-from antecede.simulate.verdict.kernels import judge_block
+from antecede.simulate.verdict.kernels import judge_block_until_stopped
 from antecede.simulate.verdict.layout import Block, BlockResult, Floats, JudgeState
 
 SLOTS, HELD, EVENTS = 64, 64, 64
@@ -91,13 +91,13 @@ class Judge:
             sizes=np.zeros(4, np.int64),
         )
         self.state.counts[[layout.SENDS, layout.TARGETS]] = 0
-        at, why = judge_block(self.state, block, 0, result)
+        at, why = judge_block_until_stopped(self.state, block, 0, result)
         while why != layout.DONE:
             if why == layout.EXAMPLE:
                 examples.append(self._make_early_delivery_example(block, at - 1))
             else:
-                self._grow_state(why, block, at)
-            at, why = judge_block(self.state, block, at, result)
+                self._grow_state_or_refuse(why, block, at)
+            at, why = judge_block_until_stopped(self.state, block, at, result)
         rows = zip(result.times, result.sizes, strict=True)
         latencies, waits, needless, backs = (row[:number] for row, number in rows)
         return JudgedBlock(result.orders, latencies, waits, needless, backs, examples)
@@ -127,11 +127,11 @@ class Judge:
         """Messages that are held now, at all processes."""
         return int(self.state.processes[:, layout.HELD].sum())
 
-    def _make_early_delivery_example(self, block: Block, at: int) -> Example:
+    def _make_early_delivery_example(self, block: Block, record_number: int) -> Example:
         """Of the early delivery that was just judged: the causes that are still due there."""
         state = self.state
-        process = int(block.what[at]) % len(state.past)
-        message = int(block.messages[at])
+        process = int(block.what[record_number]) % len(state.past)
+        message = int(block.messages[record_number])
         listed = state.listed[: state.counts[layout.LISTED]]
         slot = listed[np.searchsorted(listed[:, 0], message), 1]
         missing = state.causes[slot] & state.due[process]
@@ -139,7 +139,7 @@ class Judge:
         causes = state.flights[np.flatnonzero(bits), layout.MESSAGE]
         return Example(process, message, sorted(causes.tolist()))
 
-    def _grow_state(self, shortage: int, block: Block, at: int) -> None:
+    def _grow_state_or_refuse(self, shortage: int, block: Block, record_number: int) -> None:
         if shortage == layout.NO_SLOT:
             self._double_message_slots()
         elif shortage == layout.NO_PLACE:
@@ -148,8 +148,8 @@ class Judge:
             self._double_kept_events()
         else:
             raise CallerError(
-                f"message {block.messages[at]} depends on an event of process "
-                f"{block.what[at] % len(self.state.past)} that is too long ago: only the latest "
+                f"message {block.messages[record_number]} depends on an event of process "
+                f"{block.what[record_number] % len(self.state.past)} that is too long ago: only the latest "
                 f"{self.state.counts[layout.MEMORY]} of a process can be named"
             )
 

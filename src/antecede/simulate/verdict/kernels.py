@@ -31,7 +31,7 @@ from antecede.kernels.bits import (
     has_bit,
     is_sweep_worthwhile,
     mark_message_due,
-    merge_past_of_message,
+    merge_carried_past_and_check_early,
     pop_free_slot,
     push_slot,
     sweep_sets,
@@ -43,32 +43,32 @@ from antecede.simulate.verdict.layout import Block, BlockResult, Floats, JudgeSt
 
 
 @compiled
-def judge_block(
+def judge_block_until_stopped(
     state: JudgeState,
     block: Block,
-    at: int,
+    first_record: int,
     result: BlockResult,
 ) -> tuple[int, int]:
-    """Go on with record `at`; returns where it stopped, and why."""
+    """Go on with record `first_record`; returns at which it stopped, and why."""
     # As plain arrays, since counting references to a tuple's fields would take most of the time.
     counts, processes, newest, past, due, events, listed, free, dead = state[:9]
     flights, sent, causes, places, moments = state[9:]
     times, what, messages, sends, targets = block
     orders, spans, sizes = result
-    n, why = len(past), j.DONE
+    n, at, why = len(past), first_record, j.DONE
     while at < len(times) and why == j.DONE:
         kind, i, now = what[at] // n, what[at] % n, times[at]
-        s = -1 if kind == j.SEND else _find_slot(counts, listed, messages[at])
+        s = -1 if kind == j.SEND else _find_slot_of_message(counts, listed, messages[at])
         if kind <= j.DELIVER:
             why = _check_room_for_event(counts, processes, events, i)
         if kind == j.SEND and why == j.DONE:
             k = counts[j.SENDS]
             number, parent = sends[k, 0], sends[k, 1]
-            why = _check_room_for_send(
+            why = _ensure_room_for_send(
                 counts, processes, past, events, listed, free, dead, flights, causes, i, number, parent
             )
             if why == j.DONE and number:
-                s = _assign_slot(counts, listed, free, flights, i, messages[at], number)
+                s = _assign_slot_to_message(counts, listed, free, flights, i, messages[at], number)
                 sent[s] = now
                 first = counts[j.TARGETS]
                 mark_message_due(s, targets[first : first + number], due)
@@ -77,17 +77,21 @@ def judge_block(
                 counts[j.SENDS] += 1
                 counts[j.TARGETS] += number
         elif kind == j.DELIVER and why == j.DONE:
-            order = _record_delivery(counts, processes, past, due, events, dead, flights, causes, i, s)
+            order = _record_delivery_and_find_order(
+                counts, processes, past, due, events, dead, flights, causes, i, s
+            )
             orders[at] = order
             _append_span(spans, sizes, j.LATENCY, now - sent[s])
             if processes[i, j.HELD]:
-                _update_held_messages(
+                _end_hold_and_recheck_waiting(
                     counts, processes, due, causes, places, moments, spans, sizes, i, s, now
                 )
-            if processes[i, j.PROMISED] and _count_order_violations(counts, newest, flights, order, i, s):
+            if processes[i, j.PROMISED] and _count_violations_and_choose_example(
+                counts, newest, flights, order, i, s
+            ):
                 why = j.EXAMPLE
         elif kind == j.HOLD:
-            if not _record_hold(counts, processes, due, causes, places, moments, i, s, now):
+            if not _record_hold_if_room(counts, processes, due, causes, places, moments, i, s, now):
                 why = j.NO_PLACE
         elif kind == j.TRANSMIT and s >= 0 and flights[s, j.LEFT]:
             _append_span(spans, sizes, j.BACK, now - sent[s])
@@ -113,7 +117,7 @@ def _check_room_for_event(
 
 
 @compiled
-def _check_room_for_send(
+def _ensure_room_for_send(
     counts: Ints,
     processes: Ints,
     past: BitSets,
@@ -124,14 +128,14 @@ def _check_room_for_send(
     flights: Ints,
     causes: BitSets,
     process: int,
-    number: int,
-    parent: int,
+    target_count: int,
+    parent_event: int,
 ) -> int:
     """DONE if there is a free slot, after a sweep if need be, and what the message depends on is kept."""
-    kept, age = events.shape[1], processes[process, j.HAPPENED] - parent
-    if parent > 0 and 0 < kept <= age:
+    kept, age = events.shape[1], processes[process, j.HAPPENED] - parent_event
+    if parent_event > 0 and 0 < kept <= age:
         return j.FORGOTTEN
-    if number and not counts[FREE]:
+    if target_count and not counts[FREE]:
         live = len(free) - counts[DEAD]
         if not is_sweep_worthwhile(counts[DEAD], live, 0, 0):
             return j.NO_SLOT
@@ -171,7 +175,7 @@ def _sweep_dead_slots(
 
 
 @compiled
-def _find_slot(counts: Ints, listed: Ints, message: int) -> int:
+def _find_slot_of_message(counts: Ints, listed: Ints, message: int) -> int:
     """The slot of a message, or -1."""
     low, high = 0, counts[j.LISTED]
     while low < high:
@@ -186,14 +190,14 @@ def _find_slot(counts: Ints, listed: Ints, message: int) -> int:
 
 
 @compiled
-def _assign_slot(
+def _assign_slot_to_message(
     counts: Ints,
     listed: Ints,
     free: Ints,
     flights: Ints,
     process: int,
     message: int,
-    number: int,
+    target_count: int,
 ) -> int:
     """Give a slot to a message for so many targets; returns it."""
     s = pop_free_slot(free, counts)
@@ -202,7 +206,7 @@ def _assign_slot(
     counts[j.LISTED] += 1
     flights[s, j.MESSAGE] = message
     flights[s, j.SENDER] = process
-    flights[s, j.LEFT] = number
+    flights[s, j.LEFT] = target_count
     return s
 
 
@@ -214,12 +218,14 @@ def _record_send(
     causes: BitSets,
     process: int,
     slot: int,
-    parent: int,
+    parent_event: int,
 ) -> None:
     """A message depends on what is declared, or on everything before it; without a slot it is for nobody."""
     before = past[process]
-    if events.shape[1] and parent >= 0:
-        before = events[process, parent % events.shape[1]] if parent else np.zeros_like(before)
+    if events.shape[1] and parent_event > 0:
+        before = events[process, parent_event % events.shape[1]]
+    elif events.shape[1] and parent_event == 0:
+        before = np.zeros_like(before)
     if slot >= 0:
         copy_bits(before, causes[slot])
     if events.shape[1]:
@@ -229,7 +235,7 @@ def _record_send(
 
 
 @compiled
-def _record_delivery(
+def _record_delivery_and_find_order(
     counts: Ints,
     processes: Ints,
     past: BitSets,
@@ -247,7 +253,7 @@ def _record_delivery(
     if has_bit(own_past, slot):
         order |= j.LATE
     drop_bit(own_due, slot)
-    if merge_past_of_message(carried, own_past, own_due):
+    if merge_carried_past_and_check_early(carried, own_past, own_due):
         order |= j.EARLY
     add_bit(own_past, slot)
     flights[slot, j.LEFT] -= 1
@@ -275,7 +281,7 @@ def _add_own_event(
 
 
 @compiled
-def _count_order_violations(
+def _count_violations_and_choose_example(
     counts: Ints,
     newest: Ints,
     flights: Ints,
@@ -301,7 +307,7 @@ def _count_order_violations(
 
 
 @compiled
-def _record_hold(
+def _record_hold_if_room(
     counts: Ints,
     processes: Ints,
     due: BitSets,
@@ -355,7 +361,7 @@ def _set_awaited_cause(
 
 
 @compiled
-def _update_held_messages(
+def _end_hold_and_recheck_waiting(
     counts: Ints,
     processes: Ints,
     due: BitSets,

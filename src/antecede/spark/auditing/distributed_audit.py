@@ -60,14 +60,14 @@ def audit_executions(events: DataFrame) -> DistributedAudit:
     by_message = number_parents_and_repeated_ids(numbered, participants.names_parents).repartition(
         tasks, _make_partition_key_by_message()
     )
-    matched = map_in_arrow(by_message, MatchTask(catalog).run, from_arrow_schema(MATCHED))
+    matched = map_in_arrow(by_message, MatchTask(catalog).match_numbered_batches, from_arrow_schema(MATCHED))
     judges = min(len(catalog.executions), JUDGES)
     # Executions that a task judges follow one another, and so do the numbers of their events.
     judge = sf.floor(sf.col("execution") * judges / len(catalog.executions)).cast("int")
     by_execution = matched.repartitionById(judges, judge)
-    judged = map_in_arrow(by_execution, JudgeTask(catalog).run, from_arrow_schema(JUDGED))
+    judged = map_in_arrow(by_execution, JudgeTask(catalog).judge_matched_batches, from_arrow_schema(JUDGED))
     judged = judged.persist(StorageLevel.DISK_ONLY)
-    findings = _write_finding_sentences(judged, numbered).persist(StorageLevel.DISK_ONLY)
+    findings = _build_findings_with_sentences(judged, numbered).persist(StorageLevel.DISK_ONLY)
     return DistributedAudit(findings, select_execution_totals(judged), (findings, judged, numbered))
 
 
@@ -88,7 +88,7 @@ def unnest_findings(judged: DataFrame) -> DataFrame:
     return findings.select("execution", "finding.*")
 
 
-def _write_finding_sentences(judged: DataFrame, numbered: DataFrame) -> DataFrame:
+def _build_findings_with_sentences(judged: DataFrame, numbered: DataFrame) -> DataFrame:
     """RANKED_FINDINGS of JUDGED rows; a finding is known by its kind, execution and rank."""
     key = ["kind", "execution", "rank"]
     found = unnest_findings(judged)

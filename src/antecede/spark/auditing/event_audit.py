@@ -27,8 +27,8 @@ from antecede.auditing.summary import (
     Summary,
     nest_findings_in_totals,
     rank_findings_within_kind,
-    sample_findings,
     summarize_audit,
+    take_first_findings_of_each_kind,
 )
 from antecede.events.graph import build_event_graph
 from antecede.events.kinds import NAME_KINDS, describe_unknown_words
@@ -42,10 +42,10 @@ from antecede.spark.auditing.distributed_audit import (
     unnest_findings,
 )
 from antecede.spark.auditing.missing_causes import count_missing_causes_by_reason, explain_missing_causes
-from antecede.spark.auditing.trace_ends import count_traces
+from antecede.spark.auditing.trace_ends import count_traces_by_state
 from antecede.spark.event_columns import (
     add_missing_columns,
-    complete_event_columns,
+    convert_to_all_event_columns,
     list_unknown_kinds,
     select_cause_columns,
 )
@@ -139,8 +139,8 @@ class SparkAudit:
         """
         known = self._sums_over_executions
         candidates = self.ranked.where(sf.col("rank") < sample).toArrow()
-        sampled = sample_findings(candidates, sample)
-        traces = count_traces(self.totals) if known["spans"] else {}
+        sampled = take_first_findings_of_each_kind(candidates, sample)
+        traces = count_traces_by_state(self.totals) if known["spans"] else {}
         reasons = count_missing_causes_by_reason(self.ranked) if known["missing"] else {}
         return summarize_audit(known["executions"], known["counted"], known, sampled, traces, reasons)
 
@@ -151,7 +151,7 @@ class SparkAudit:
         driver, needs no network, and nothing that stands in a log can run in it.
         """
         summary = self.summary(LISTED_FINDINGS)
-        view = build_log_view(complete_event_columns(self._events), self.ranked, self.totals, summary)
+        view = build_log_view(convert_to_all_event_columns(self._events), self.ranked, self.totals, summary)
         text = render_page(summary.verdict, summary.numbers, summary.sample, view, title, summary.counts)
         Path(path).write_text(text, encoding="utf-8", errors="replace")
 
@@ -194,7 +194,7 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     if number is not None and number * heaviest_event <= huge:
         sizes = _Sizes(number, [], [])
     else:
-        sizes = _measure_execution_sizes(named, huge)
+        sizes = _count_events_and_find_huge_executions(named, huge)
     # Spark takes long to hand lists to Python, also where there are none.
     named = named.drop(*sizes.unused)
     is_large = sf.col("execution").isin(sizes.large)
@@ -210,12 +210,12 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     return SparkAudit(totals, len(sizes.large), ranked, events, sources)
 
 
-def _repartition_by_execution(events: DataFrame, number: int) -> DataFrame:
+def _repartition_by_execution(events: DataFrame, event_count: int) -> DataFrame:
     """Whole executions in each partition, of which there are enough for so many events."""
     # What is kept on disk Spark leaves in as many partitions as it is told, so it must be told.
-    by_size = min(MOST_TASKS, -(-number // FEW))
+    by_size = min(MOST_TASKS, -(-event_count // FEW))
     usual = read_chosen_partition_count(events.sparkSession) or by_size
-    parts = 1 if number <= SMALL else max(usual, -(-number // TASK))
+    parts = 1 if event_count <= SMALL else max(usual, -(-event_count // TASK))
     return events.repartition(parts, "execution")
 
 
@@ -227,7 +227,7 @@ class _Sizes(NamedTuple):
     unused: list[str]
 
 
-def _measure_execution_sizes(events: DataFrame, huge: int) -> _Sizes:
+def _count_events_and_find_huge_executions(events: DataFrame, huge: int) -> _Sizes:
     """Count events. Many tasks can judge an execution in which every event has a process and an index."""
     size = sf.count("*")
     lists = {name: sf.count(name) for name in LIST_COLUMNS if name in events.columns}

@@ -15,7 +15,7 @@ from antecede.auditing.missing_causes import (
 from antecede.auditing.summary import RANKED_FINDINGS
 from antecede.auditing.wording import REASONS
 from antecede.spark.arrow_batches import map_in_arrow
-from antecede.spark.auditing.trace_ends import find_log_end
+from antecede.spark.auditing.trace_ends import find_log_end_and_longest_trace
 from antecede.spark.event_columns import add_missing_columns, select_cause_columns
 from antecede.tables import OF_TRACE
 
@@ -23,30 +23,34 @@ MOST_BROADCAST = 1_000_000
 """Missing causes that are sent to every task; more of them are joined to the events in a shuffle."""
 
 
-def explain_missing_causes(ranked: DataFrame, events: DataFrame, totals: DataFrame, number: int) -> DataFrame:
+def explain_missing_causes(
+    ranked: DataFrame, events: DataFrame, totals: DataFrame, missing_count: int
+) -> DataFrame:
     """The findings, those on missing causes with their reasons. There are about so many of these."""
     cause, event = sf.get("events", sf.lit(0)), sf.element_at("events", -1)
     missing = ranked.where("kind = 'missing'")
     missing = missing.withColumns({"cause": _strip_trace_from_id(cause), "event": event})
-    all_events = _select_lookup_columns(events).withColumn("cause", _strip_trace_from_id(sf.col("event")))
+    all_events = _select_columns_that_explain_missing_causes(events).withColumn(
+        "cause", _strip_trace_from_id(sf.col("event"))
+    )
     namesakes = _find_events_with_ids_of_missing_causes(
-        all_events, _broadcast_if_small(missing.select("cause").distinct(), number)
+        all_events, _broadcast_if_small(missing.select("cause").distinct(), missing_count)
     )
     sampling = _find_sampling_fields(
-        all_events, _broadcast_if_small(missing.select("execution", "event").distinct(), number)
+        all_events, _broadcast_if_small(missing.select("execution", "event").distinct(), missing_count)
     )
     last_active = totals.where("spans > 0").select("execution", sf.col("until").alias("last_active"))
     looked_up = (
         missing.join(namesakes, "cause", "left")
         .join(sampling, ["execution", "event"], "left")
         .join(last_active, "execution", "left")
-        .crossJoin(sf.broadcast(find_log_end(totals)))
+        .crossJoin(sf.broadcast(find_log_end_and_longest_trace(totals)))
     )
     explained = map_in_arrow(looked_up, explain_missing_causes_in_batches, from_arrow_schema(RANKED_FINDINGS))
     return ranked.where("kind != 'missing'").unionByName(explained)
 
 
-def _select_lookup_columns(events: DataFrame) -> DataFrame:
+def _select_columns_that_explain_missing_causes(events: DataFrame) -> DataFrame:
     """What is looked up, with the types of EVENTS, whatever the caller's table has of it."""
     columns = select_cause_columns(events)
     if "fields" in events.columns:
@@ -66,21 +70,21 @@ def _strip_trace_from_id(event: Column) -> Column:
     return sf.substring_index(event, OF_TRACE, 1)
 
 
-def _broadcast_if_small(names: DataFrame, number: int) -> DataFrame:
-    return sf.broadcast(names) if number <= MOST_BROADCAST else names
+def _broadcast_if_small(names: DataFrame, name_count: int) -> DataFrame:
+    return sf.broadcast(names) if name_count <= MOST_BROADCAST else names
 
 
-def _find_events_with_ids_of_missing_causes(events: DataFrame, wanted: DataFrame) -> DataFrame:
+def _find_events_with_ids_of_missing_causes(events: DataFrame, missing_causes: DataFrame) -> DataFrame:
     """The events that have the names of missing causes, some for each."""
     seen = sf.sort_array(sf.collect_list(sf.struct(*SeenEvent._fields)))
     few = sf.slice(seen, 1, MOST_PLACES).alias("namesakes")
-    return events.join(wanted, "cause").groupBy("cause").agg(few)
+    return events.join(missing_causes, "cause").groupBy("cause").agg(few)
 
 
-def _find_sampling_fields(events: DataFrame, wanted: DataFrame) -> DataFrame:
+def _find_sampling_fields(events: DataFrame, events_lacking_causes: DataFrame) -> DataFrame:
     """What the events that name missing causes say of sampling."""
     marks = sf.map_filter("fields", lambda key, _: key.isin(*SAMPLING_FIELDS))
-    marked = events.join(wanted, ["execution", "event"]).withColumn("sampling", marks)
+    marked = events.join(events_lacking_causes, ["execution", "event"]).withColumn("sampling", marks)
     marked = marked.where(sf.size("sampling") > 0)
     first = sf.min_by("sampling", sf.struct("file", "line")).alias("sampling")
     return marked.groupBy("execution", "event").agg(first)

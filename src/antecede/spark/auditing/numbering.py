@@ -52,7 +52,7 @@ def collect_participants(events: DataFrame) -> Participants:
         catalog=_make_process_catalog(rows),
         codes=sf.broadcast(_make_process_code_table(events.sparkSession, rows, first_rows)),
         event_count=event_count,
-        is_gapless=may_be_gapless and _count_distinct_indexes(events) == event_count,
+        is_gapless=may_be_gapless and _sum_distinct_indexes_over_processes(events) == event_count,
         names_parents=any(row.names_parents for row in rows),
     )
 
@@ -78,7 +78,7 @@ def _make_process_code_table(spark: SparkSession, processes: list[Row], first_ro
     return spark.createDataFrame(codes, columns)
 
 
-def _count_distinct_indexes(events: DataFrame) -> int:
+def _sum_distinct_indexes_over_processes(events: DataFrame) -> int:
     """How many different indexes the processes have; in bitmaps, so that no event is sent anywhere."""
     index = sf.col("index")
     places = sf.bitmap_count(sf.bitmap_construct_agg(sf.bitmap_bit_position(index)))
@@ -99,12 +99,12 @@ def number_events(events: DataFrame, participants: Participants) -> DataFrame:
         order = [sf.col(name).asc_nulls_last() for name in _PLACE]
         place = sf.row_number().over(Window.partitionBy("code").orderBy(*order)) - 1
     numbered = events.join(participants.codes, ["execution", "process"])
-    columns = {"row": (sf.col("first_row") + place).cast("long"), "act": _make_act_column()}
+    columns = {"row": (sf.col("first_row") + place).cast("long"), "act": _make_message_act_column()}
     numbered = numbered.withColumns(columns).drop("first_row", "has_deliveries")
     return numbered if participants.is_gapless else numbered.persist(StorageLevel.DISK_ONLY)
 
 
-def _make_act_column() -> Column:
+def _make_message_act_column() -> Column:
     """As `events.messages.classify_message_acts` does."""
     kind = sf.col("kind")
     act = sf.when(kind == "send", SEND).when(kind == "deliver", DELIVER)
@@ -123,7 +123,7 @@ def number_parents_and_repeated_ids(numbered: DataFrame, names_parents: bool) ->
         _replace_parent_ids_by_rows(numbered, first) if names_parents else _add_empty_parent_columns(numbered)
     )
     namesake = sf.lit(None).cast("long")
-    if _has_repeated_ids(numbered):
+    if _may_have_repeated_ids(numbered):
         repeated = first.where("uses > 1").select("execution", "event", "first")
         rows = rows.join(repeated, ["execution", "event"], "left")
         namesake = sf.when(sf.col("row") != sf.col("first"), sf.col("first"))
@@ -139,9 +139,9 @@ def _add_empty_parent_columns(numbered: DataFrame) -> DataFrame:
     return numbered.withColumns({"parents": empty} | nothing)
 
 
-def _replace_parent_ids_by_rows(numbered: DataFrame, first: DataFrame) -> DataFrame:
+def _replace_parent_ids_by_rows(numbered: DataFrame, first_rows_of_ids: DataFrame) -> DataFrame:
     named = numbered.select("row", "execution", "event", sf.posexplode("parents").alias("place", "parent"))
-    rows = first.select("execution", sf.col("event").alias("parent"), "first")
+    rows = first_rows_of_ids.select("execution", sf.col("event").alias("parent"), "first")
     found = named.join(rows, ["execution", "parent"], "left")
     is_itself = sf.col("event").eqNullSafe(sf.col("parent")) & sf.col("parent").isNotNull()
     items = sf.struct(
@@ -166,7 +166,7 @@ def _replace_parent_ids_by_rows(numbered: DataFrame, first: DataFrame) -> DataFr
     return numbered.join(causes, "row", "left").withColumns(columns)
 
 
-def _has_repeated_ids(numbered: DataFrame) -> bool:
+def _may_have_repeated_ids(numbered: DataFrame) -> bool:
     """Whether ids may be used twice: some have the same hash, which is faster to find out than the truth."""
     hashes = numbered.where("event is not null").select(sf.xxhash64("execution", "event").alias("hash"))
     return not hashes.groupBy("hash").count().where("count > 1").isEmpty()

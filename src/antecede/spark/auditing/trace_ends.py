@@ -8,15 +8,15 @@ from pyspark.sql import functions as sf
 from antecede.auditing.trace_ends import STATES
 
 
-def find_log_end(totals: DataFrame) -> DataFrame:
+def find_log_end_and_longest_trace(totals: DataFrame) -> DataFrame:
     """One row: `log_until`, when the log ended, and `longest`, how long complete traces take at most."""
     length = sf.when(_is_trace_complete(), sf.col("until") - sf.col("since"))
     return totals.agg(sf.max("until").alias("log_until"), sf.max(length).alias("longest"))
 
 
-def count_traces(totals: DataFrame) -> dict[str, int]:
+def count_traces_by_state(totals: DataFrame) -> dict[str, int]:
     """How many executions with spans there are of each state. Runs a job."""
-    log_end = sf.broadcast(find_log_end(totals))
+    log_end = sf.broadcast(find_log_end_and_longest_trace(totals))
     traces = totals.where("spans > 0").crossJoin(log_end)
     complete, running, broken = STATES
     state = sf.when(_is_trace_complete(), complete)

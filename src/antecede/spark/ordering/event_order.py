@@ -51,7 +51,7 @@ def plan_event_order(events: DataFrame, partitions: int | None = None) -> Outcom
     rows = add_kernel_answers(gathered, columns, order_event_partition, _ANSWER_TYPE, ANSWER)
     own = [quote_column(name) for name in events.columns]
 
-    def split(rows: DataFrame) -> OutcomeTables:
+    def split_into_tables(rows: DataFrame) -> OutcomeTables:
         return _split_into_outcome_tables(rows, own, names)
 
     def find_gaps(tables: OutcomeTables, rows: DataFrame) -> DataFrame:
@@ -59,24 +59,28 @@ def plan_event_order(events: DataFrame, partitions: int | None = None) -> Outcom
 
     answer = sf.col(ANSWER)
     added = {names[name]: answer[name] for name in ("position", "ghosts", "reason")}
-    return OutcomePlan(rows, names, added, split, find_gaps, gaps_need_ordered=True)
+    return OutcomePlan(rows, names, added, split_into_tables, find_gaps, gaps_need_ordered=True)
 
 
-def _split_into_outcome_tables(rows: DataFrame, own: list[Column], names: dict[str, str]) -> OutcomeTables:
+def _split_into_outcome_tables(
+    rows: DataFrame, own_columns: list[Column], added_names: dict[str, str]
+) -> OutcomeTables:
     answer = sf.col(ANSWER)
     position, ghosts = answer["position"], answer["ghosts"]
     ordered = rows.where(position.isNotNull())
-    ordered = ordered.select(*own, position.alias(names["position"]), ghosts.alias(names["ghosts"]))
+    added = position.alias(added_names["position"]), ghosts.alias(added_names["ghosts"])
+    ordered = ordered.select(*own_columns, *added)
     since = sf.lit(None).cast("bigint")
     held = rows.where(answer["missing"].isNotNull())
-    held = held.select(*own, answer["missing"].alias(names["missing"]), since.alias(names["since"]))
+    added = answer["missing"].alias(added_names["missing"]), since.alias(added_names["since"])
+    held = held.select(*own_columns, *added)
     quarantine = rows.where(answer["reason"].isNotNull())
-    quarantine = quarantine.select(*own, answer["reason"].alias(names["reason"]))
+    quarantine = quarantine.select(*own_columns, answer["reason"].alias(added_names["reason"]))
     return OutcomeTables(ordered, held, quarantine)
 
 
-def _count_events_naming_ghosts(ordered: DataFrame, execution: Column, ghosts: str) -> DataFrame:
+def _count_events_naming_ghosts(ordered: DataFrame, execution: Column, ghosts_column: str) -> DataFrame:
     """Each ghost of an execution, with how many events name it."""
-    named = sf.explode(quote_column(ghosts)).alias("missing")
+    named = sf.explode(quote_column(ghosts_column)).alias("missing")
     gaps = ordered.select(execution.alias("execution"), named)
     return gaps.groupBy("execution", "missing").agg(sf.count("*").alias("waiting"))

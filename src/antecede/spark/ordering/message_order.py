@@ -17,7 +17,7 @@ from antecede.ordering.message_plan import (
     MessagePlan,
     TableColumns,
     add_packet_protocol_to_plan,
-    list_members,
+    check_and_list_member_names,
     make_names_not_places_error,
     plan_messages,
 )
@@ -91,7 +91,17 @@ def order(
             ordered.write.parquet("ordered")
     """
     options = MessageOptions(
-        group, sender, stamp, form, receiver, number, keys, id, arrival, time, list_members(members)
+        group,
+        sender,
+        stamp,
+        form,
+        receiver,
+        number,
+        keys,
+        id,
+        arrival,
+        time,
+        check_and_list_member_names(members),
     )
     return SparkOutcome(plan_message_order(messages, options, partitions))
 
@@ -101,11 +111,11 @@ def plan_message_order(
 ) -> OutcomePlan:
     """The same, as a plan, with the options in one piece."""
     names = choose_added_column_names(messages, *ADDED)
-    plan = plan_messages(_list_arrow_columns(messages), options)
+    plan = plan_messages(_list_user_columns(messages), options)
     names = plan.reuse_arrival_column_name(names)
     frame = messages
     if plan.stamps.form == "packets":
-        plan = _complete_plan_for_packets(frame, plan)
+        plan = _add_protocol_and_members_to_plan(frame, plan)
     for column in plan.places:
         _check_column_has_entry_numbers(frame, column)
     if plan.shares_entries:
@@ -117,13 +127,13 @@ def plan_message_order(
         gathered = frame.repartition(1)
     else:
         gathered = repartition_by_key(frame, partitions, columns["group"])
-    rows = add_kernel_answers(gathered, columns, plan.run_kernel, ANSWER_TYPE, ANSWER)
+    rows = add_kernel_answers(gathered, columns, plan.order_rows_of_groups, ANSWER_TYPE, ANSWER)
     if plan.shares_entries:
         rows = rows.where(~sf.col(_OWN)).drop(_OWN)
-    return _plan_outcome(rows, messages.columns, plan, names)
+    return _make_outcome_plan(rows, messages.columns, plan, names)
 
 
-def _list_arrow_columns(frame: DataFrame) -> TableColumns:
+def _list_user_columns(frame: DataFrame) -> TableColumns:
     """The user's columns, with Arrow's types."""
     names = [name for name in frame.columns if name not in (FILE, LINE)]
     return TableColumns(names, lambda name: find_arrow_type(frame, name))
@@ -154,26 +164,26 @@ def _select_kernel_columns(frame: DataFrame, plan: MessagePlan) -> dict[str, Col
     return columns
 
 
-def _plan_outcome(
-    rows: DataFrame, columns: list[str], plan: MessagePlan, names: dict[str, str]
+def _make_outcome_plan(
+    rows: DataFrame, user_columns: list[str], plan: MessagePlan, added_names: dict[str, str]
 ) -> OutcomePlan:
     answer = sf.col(ANSWER)
-    own = [quote_column(name) for name in columns if name not in (FILE, LINE)]
-    place = [quote_column(name) for name in columns if name in (FILE, LINE)]
+    own = [quote_column(name) for name in user_columns if name not in (FILE, LINE)]
+    place = [quote_column(name) for name in user_columns if name in (FILE, LINE)]
     arrival = answer["arrival"] if plan.arrival is None else quote_column(plan.arrival)
-    places = {names["position"]: answer["position"]}
+    places = {added_names["position"]: answer["position"]}
     if plan.arrival != "arrival":
-        places[names["arrival"]] = arrival
-    added = places | {names[name]: answer[name] for name in ("missing", "reason")}
+        places[added_names["arrival"]] = arrival
+    added = places | {added_names[name]: answer[name] for name in ("missing", "reason")}
 
-    def split(rows: DataFrame) -> OutcomeTables:
+    def split_into_tables(rows: DataFrame) -> OutcomeTables:
         position = [column.alias(name) for name, column in places.items()]
         ordered = rows.where(answer["position"].isNotNull()).select(*own, *position)
-        missing = answer["missing"].alias(names["missing"])
+        missing = answer["missing"].alias(added_names["missing"])
         held = rows.where(answer["missing"].isNotNull())
-        held = held.select(*own, missing, arrival.alias(names["since"]))
+        held = held.select(*own, missing, arrival.alias(added_names["since"]))
         quarantine = rows.where(answer["reason"].isNotNull())
-        quarantine = quarantine.select(*own, *place, answer["reason"].alias(names["reason"]))
+        quarantine = quarantine.select(*own, *place, answer["reason"].alias(added_names["reason"]))
         return OutcomeTables(ordered, held, quarantine)
 
     def find_gaps(tables: OutcomeTables, rows: DataFrame) -> DataFrame:
@@ -181,8 +191,8 @@ def _plan_outcome(
         group = nobody if plan.group is None else quote_column(plan.group)
         receiver = (
             nobody
-            if plan.receiver_column_if_separate is None
-            else quote_column(plan.receiver_column_if_separate).cast("string")
+            if plan.receiver_column_if_it_splits_groups is None
+            else quote_column(plan.receiver_column_if_it_splits_groups).cast("string")
         )
         gaps = rows.where(answer["gaps"].isNotNull())
         return gaps.select(group.alias("group"), receiver.alias("receiver"), sf.inline(answer["gaps"]))
@@ -192,7 +202,9 @@ def _plan_outcome(
         return [row["note"] for row in notes.collect()]
 
     stamp_notes = tuple(plan.notes)
-    return OutcomePlan(rows, names, added, split, find_gaps, stamp_notes=stamp_notes, find_notes=find_notes)
+    return OutcomePlan(
+        rows, added_names, added, split_into_tables, find_gaps, stamp_notes=stamp_notes, find_notes=find_notes
+    )
 
 
 def _check_column_has_entry_numbers(frame: DataFrame, column: str) -> None:
@@ -205,7 +217,7 @@ def _check_column_has_entry_numbers(frame: DataFrame, column: str) -> None:
         raise make_names_not_places_error(column, example)
 
 
-def _complete_plan_for_packets(frame: DataFrame, plan: MessagePlan) -> MessagePlan:
+def _add_protocol_and_members_to_plan(frame: DataFrame, plan: MessagePlan) -> MessagePlan:
     """Packets of one protocol; its name and the members are looked up in the table."""
     protocols = frame.select("protocol").where("protocol is not null").distinct().collect()
     arrived_at = quote_column(str(plan.group)).cast("string")
@@ -216,9 +228,9 @@ def _complete_plan_for_packets(frame: DataFrame, plan: MessagePlan) -> MessagePl
     )
 
 
-def _add_rows_for_own_broadcasts(frame: DataFrame, group: str) -> DataFrame:
+def _add_rows_for_own_broadcasts(frame: DataFrame, group_column: str) -> DataFrame:
     """With each process's own broadcasts, which count on entries that others count on too."""
     own = frame.where("kind = 'message'").dropDuplicates(["sender", "number"])
     first = {"arrival": sf.lit(-1).cast("bigint")} if "arrival" in frame.columns else {}
-    own = own.withColumns({group: sf.col("sender"), **first, _OWN: sf.lit(True)})
+    own = own.withColumns({group_column: sf.col("sender"), **first, _OWN: sf.lit(True)})
     return frame.withColumn(_OWN, sf.lit(False)).unionByName(own)

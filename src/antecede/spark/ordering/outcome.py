@@ -9,8 +9,8 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from antecede.ordering.accounting import describe_counts, refuse_misplaced_rows
-from antecede.ordering.added_columns import name_added_columns
+from antecede.ordering.accounting import describe_row_counts_as_sum, refuse_misplaced_rows
+from antecede.ordering.added_columns import choose_names_of_added_columns
 from antecede.report.notebook import SHOWN_ROWS, Preview, render_heading_with_previews, render_table_columns
 from antecede.spark.repl import is_eager_display_enabled
 
@@ -49,7 +49,7 @@ class OutcomePlan(NamedTuple):
     find_notes: Callable[[DataFrame], list[str]] = lambda rows: []
     """What stamps may have been taken for in error, from rows among which are all held ones; runs a job."""
 
-    def label_rows(self) -> DataFrame:
+    def add_outcome_columns(self) -> DataFrame:
         """All rows with the columns that tell what became of them; of three of these one is not null."""
         return self.rows.withColumns(self.added).drop(ANSWER)
 
@@ -146,7 +146,7 @@ class SparkOutcome:
             Preview(name, frame.columns, [row.asDict() for row in frame.limit(SHOWN_ROWS).collect()])
             for name, frame in tables.items()
         ]
-        return render_heading_with_previews(describe_counts(counts), *previews)
+        return render_heading_with_previews(describe_row_counts_as_sum(counts), *previews)
 
     @property
     def _tables(self) -> OutcomeTables:
@@ -156,7 +156,7 @@ class SparkOutcome:
 def choose_added_column_names(frame: DataFrame, *names: str) -> dict[str, str]:
     """What columns of ours are called beside those of a DataFrame."""
     exact = is_case_sensitive(frame.sparkSession)
-    return name_added_columns(frame.columns, names, exact=exact)
+    return choose_names_of_added_columns(frame.columns, names, exact=exact)
 
 
 def is_case_sensitive(spark: SparkSession) -> bool:

@@ -33,36 +33,36 @@ class WrittenOutcome(NamedTuple):
 
 def write_outcome(
     outcome: OutcomePlan,
-    rows: int,
-    unreadable: int,
-    add_unreadable: Callable[[DataFrame], DataFrame],
-    write: WriteTable,
-    listed_gaps: int,
+    row_count: int,
+    unreadable_count: int,
+    add_unreadable_rows: Callable[[DataFrame], DataFrame],
+    write_table: WriteTable,
+    most_listed_gaps: int,
 ) -> WrittenOutcome:
     """Write ordered, held and quarantine.
 
-    So many `rows` went into the order, and so many more are unreadable, which `add_unreadable` puts to the
-    quarantined rows.
+    `row_count` rows went into the order, and `unreadable_count` more cannot be read: `add_unreadable_rows`
+    puts these to the quarantined rows.
     """
     spark = outcome.rows.sparkSession
-    ordered_place = write(outcome.split(outcome.rows).ordered, "ordered")
+    ordered_place = write_table(outcome.split(outcome.rows).ordered, "ordered")
     ordered_count = count_written_rows(spark, ordered_place)
     is_left_over = sf.col(ANSWER)["position"].isNull()
     left_over = outcome.rows.where(is_left_over)
-    if ordered_count == rows:
+    if ordered_count == row_count:
         left_over = spark.createDataFrame([], left_over.schema)
     left_over.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         tables = outcome.split(left_over)
-        held, quarantine = tables.held, add_unreadable(tables.quarantine)
-        if ordered_count == rows:  # a table without rows is written without looking for any
+        held, quarantine = tables.held, add_unreadable_rows(tables.quarantine)
+        if ordered_count == row_count:  # a table without rows is written without looking for any
             held = spark.createDataFrame([], held.schema)
-        if ordered_count == rows and not unreadable:
+        if ordered_count == row_count and not unreadable_count:
             quarantine = spark.createDataFrame([], quarantine.schema)
         places = {
             "ordered": ordered_place,
-            "held": write(held, "held"),
-            "quarantine": write(quarantine, "quarantine"),
+            "held": write_table(held, "held"),
+            "quarantine": write_table(quarantine, "quarantine"),
         }
         counts = {
             "ordered": ordered_count,
@@ -74,7 +74,8 @@ def write_outcome(
         if counts["held"] or outcome.gaps_need_ordered:
             ordered = spark.read.parquet(ordered_place)
             tables = OutcomeTables(ordered, *tables[1:])
-            gaps, gap_count = _list_largest_gaps(outcome.find_gaps(tables, left_over), listed_gaps)
+            found = outcome.find_gaps(tables, left_over)
+            gaps, gap_count = _list_largest_gaps_and_count_all(found, most_listed_gaps)
         notes = list(outcome.stamp_notes)
         if counts["held"]:
             notes += outcome.find_notes(left_over)
@@ -90,7 +91,7 @@ def count_written_rows(spark: SparkSession, place: str) -> int:
     return int(ds.dataset(place, format="parquet").count_rows())
 
 
-def _list_largest_gaps(gaps: DataFrame, most: int) -> tuple[list[dict[str, Any]], int]:
+def _list_largest_gaps_and_count_all(gaps: DataFrame, most: int) -> tuple[list[dict[str, Any]], int]:
     """The gaps that most rows wait for, and how many there are."""
     keys = list_gap_sort_keys(gaps.columns)
     is_ascending = [way == "ascending" for _, way in keys]

@@ -18,7 +18,7 @@ from pyspark.sql import functions as sf
 from antecede.auditing.sentences import KINDS
 from antecede.auditing.summary import Summary
 from antecede.auditing.views import build_view
-from antecede.auditing.windows import IDENTITY, SPANS, EventName, choose_windows
+from antecede.auditing.windows import IDENTITY, SPANS, EventName, build_windows_around_findings
 from antecede.events.graph import EventGraph, build_event_graph
 from antecede.tables import EVENTS, MARKS, LogView, Window
 
@@ -34,7 +34,7 @@ _DISTANCE = "coalesce(abs(events.index - spans.at), abs(events.line - spans.line
 
 def pick_windows(events: DataFrame, ranked: DataFrame, totals: DataFrame, summary: Summary) -> list[Window]:
     """What is to be drawn of audited events, which have all columns of EVENTS, given what the audit gave."""
-    return choose_windows(_SparkSource(events, ranked, totals), summary)
+    return build_windows_around_findings(_SparkSource(events, ranked, totals), summary)
 
 
 def build_log_view(events: DataFrame, ranked: DataFrame, totals: DataFrame, summary: Summary) -> LogView:

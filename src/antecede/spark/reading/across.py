@@ -13,9 +13,9 @@ from antecede.spark.arrow_batches import map_in_arrow
 from antecede.tables import EVENTS
 
 
-def link_events_of_files(events: DataFrame, format: str, numbers: list[int]) -> DataFrame:
+def link_events_of_files(events: DataFrame, format: str, file_numbers: list[int]) -> DataFrame:
     """The events, with those of these files linked to each other."""
-    table = pa.table({"number": pa.array(numbers, pa.int64())})
+    table = pa.table({"number": pa.array(file_numbers, pa.int64())})
     mine = sf.broadcast(events.sparkSession.createDataFrame(table))
     by_execution = events.join(mine, "number", "left_semi").select(STAGED_EVENTS.names)
     by_execution = by_execution.repartition("execution")
@@ -39,10 +39,10 @@ class CrossFileLinker:
             yield from settled.append_column("number", events["number"]).to_batches()
 
 
-def describe_ambiguous_causes(events: DataFrame, numbers: list[int]) -> str | None:
+def describe_ambiguous_causes(events: DataFrame, file_numbers: list[int]) -> str | None:
     """A sentence on causes that are the ids of several events; None if there is none. Runs a job."""
     text = sf.expr(f"try_element_at(fields, '{AMBIGUOUS}')").alias("text")
-    ambiguous = events.where(sf.col("number").isin(numbers)).select("file", "line", text)
+    ambiguous = events.where(sf.col("number").isin(file_numbers)).select("file", "line", text)
     ambiguous = ambiguous.where("text is not null")
     first = sf.min(sf.struct("file", "line", "text")).alias("first")
     row = ambiguous.select(sf.count("*").alias("count"), first).first()

@@ -75,9 +75,11 @@ class LogReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
         """The rows of the table that is wanted."""
-        from antecede.local.file_sets import read_file_set
+        from antecede.local.file_sets import read_events_and_quarantine
 
-        events, quarantine = read_file_set(partition.value, self.format, _make_settings(self.options))
+        events, quarantine = read_events_and_quarantine(
+            partition.value, self.format, _make_settings(self.options)
+        )
         table = events if _read_table_option(self.options) == "events" else quarantine
         yield from table.to_batches()
 

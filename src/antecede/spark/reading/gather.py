@@ -12,31 +12,34 @@ PART = ["number", "execution", "process"]
 """What a file has of a process."""
 
 
-def apply_gathering(spark: SparkSession, events: DataFrame, gathering: Gathering) -> DataFrame:
+def join_files_into_executions(spark: SparkSession, events: DataFrame, gathering: Gathering) -> DataFrame:
     """The events, which have the number of their file, with the positions and executions of all files."""
     shifts, new_names = gathering.index_shifts, gathering.new_names
     if len(shifts):
-        hows = set(shifts["how"].to_pylist())
-        events = _shift_indexes(events, sf.broadcast(spark.createDataFrame(shifts)), hows)
+        shift_kinds = set(shifts["how"].to_pylist())
+        shift_table = sf.broadcast(spark.createDataFrame(shifts))
+        events = _shift_indexes_and_ids_made_of_them(events, shift_table, shift_kinds)
     if len(new_names):
         events = _prefix_execution_names(events, sf.broadcast(spark.createDataFrame(new_names)))
     return events
 
 
-def _shift_indexes(events: DataFrame, shifts: DataFrame, hows: set[str]) -> DataFrame:
+def _shift_indexes_and_ids_made_of_them(
+    events: DataFrame, shifts: DataFrame, shift_kinds: set[str]
+) -> DataFrame:
     """New positions, and new ids for events whose ids were made from positions."""
     joined = events.join(shifts, PART, "left")
     how, index, own = sf.col("how"), sf.col("index"), sf.expr("try_element_at(clock, process)")
     place = sf.when(how == BY_CLOCK, own - 1)
     place = place.when(how == FURTHER, index + sf.col("further"))
     in_all_files = Window.partitionBy("execution", "process", "track", index.isNull())
-    if BY_RESTART in hows:
+    if BY_RESTART in shift_kinds:
         by_line = in_all_files.orderBy("further", "line").rowsBetween(Window.unboundedPreceding, 0)
         restarts = sf.greatest(sf.count_if(own == 1).over(by_line) - 1, sf.lit(0))
         joined = joined.withColumn("restarts", restarts)
         by_restart = in_all_files.orderBy("restarts", own, "further", "line")
         place = place.when(how == BY_RESTART, sf.row_number().over(by_restart) - 1)
-    if BY_TIME in hows:
+    if BY_TIME in shift_kinds:
         in_file = Window.partitionBy(*PART, "how").orderBy("index", "line")
         joined = joined.withColumn("latest", sf.max("time").over(in_file))
         by_time = in_all_files.orderBy("latest", "further", "index", "line")

@@ -17,7 +17,7 @@ from antecede.formats.text_lines import (
     set_first_line_numbers,
     split_file_into_ranges,
 )
-from antecede.spark.reading.tasks import count_reading_tasks
+from antecede.spark.reading.tasks import choose_reading_task_count
 
 _RANGES = pa.schema(
     {
@@ -52,18 +52,18 @@ def plan_line_ranges(spark: SparkSession, files: list[str]) -> list[LineRange]:
 def map_lines(spark: SparkSession, ranges: list[LineRange], task: LineTask, schema: pa.Schema) -> DataFrame:
     """What a task makes of the lines of each range."""
 
-    def read_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run_task_on_lines_of_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for part in _decode_ranges(batches):
             yield from task(read_lines(part))
 
-    return _map_ranges_in_tasks(spark, ranges, read_ranges, schema)
+    return _map_ranges_in_tasks(spark, ranges, run_task_on_lines_of_ranges, schema)
 
 
 def _map_ranges_in_tasks(
     spark: SparkSession, ranges: list[LineRange], task: LineTask, schema: pa.Schema
 ) -> DataFrame:
     """Tasks with some ranges each."""
-    tasks = count_reading_tasks(spark, len(ranges), sum(part.high - part.low for part in ranges))
+    tasks = choose_reading_task_count(spark, len(ranges), sum(part.high - part.low for part in ranges))
     rows = [{**part._asdict(), "task": place % tasks} for place, part in enumerate(ranges)]
     table = pa.Table.from_pylist(rows, _RANGES)
     spread = spark.createDataFrame(table).repartitionById(tasks, "task").drop("task")

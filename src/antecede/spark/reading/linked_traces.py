@@ -14,13 +14,13 @@ from antecede.formats.linked_traces import TRACE_LINKS, join_traces
 from antecede.tables import OF_TRACE
 
 
-def join_linked_traces(events: DataFrame, folder: str) -> DataFrame:
+def join_linked_traces(events: DataFrame, links_folder: str) -> DataFrame:
     """The events, with one execution of traces that are linked; runs a job if any are."""
-    if not os.path.isdir(folder):
+    if not os.path.isdir(links_folder):
         return events
-    links = pq.read_table(folder, schema=TRACE_LINKS)
+    links = pq.read_table(links_folder, schema=TRACE_LINKS)
     joined = join_traces(links, _list_present_traces(events, links))
-    return _rename_events_of_joined_traces(events, joined) if len(joined) else events
+    return _move_events_into_joined_traces(events, joined) if len(joined) else events
 
 
 def _list_present_traces(events: DataFrame, links: pa.Table) -> set[str]:
@@ -31,7 +31,7 @@ def _list_present_traces(events: DataFrame, links: pa.Table) -> set[str]:
     return {row.execution for row in present.collect()}
 
 
-def _rename_events_of_joined_traces(events: DataFrame, joined: pa.Table) -> DataFrame:
+def _move_events_into_joined_traces(events: DataFrame, joined: pa.Table) -> DataFrame:
     """As `formats.linked_traces.move_events_into_joined_traces` does."""
     table = sf.broadcast(events.sparkSession.createDataFrame(joined))
     is_joined = sf.col("joined").isNotNull()

@@ -31,20 +31,20 @@ from antecede.formats.logs import (
     describe_unknown_kinds,
     join_notes,
     list_unreadable_files,
-    make_checked_counts,
+    require_matching_counts,
 )
 from antecede.formats.native import count_native_rows
 from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, normalize_paths
-from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage, make_staged_file_path
+from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, FileStagingTask, make_staged_file_path
 from antecede.report.notebook import preview_files, render_heading_with_previews
 from antecede.scratch import make_scratch_folder
 from antecede.spark.reading.across import describe_ambiguous_causes, link_events_of_files
-from antecede.spark.reading.gather import apply_gathering
+from antecede.spark.reading.gather import join_files_into_executions
 from antecede.spark.reading.linked_traces import join_linked_traces
-from antecede.spark.reading.native import can_spark_open, read_native_tables
-from antecede.spark.reading.parts import PART_BYTES, read_in_parts
-from antecede.spark.reading.tasks import count_reading_tasks
+from antecede.spark.reading.native import does_spark_accept_file_name, read_native_tables
+from antecede.spark.reading.parts import PART_BYTES, read_large_file_in_parts
+from antecede.spark.reading.tasks import choose_reading_task_count
 from antecede.tables import EVENTS, QUARANTINE
 
 
@@ -77,7 +77,7 @@ class SparkLogs:
 
         Runs two jobs.
         """
-        return make_checked_counts(self.files, self.events.count(), self.quarantine.count())
+        return require_matching_counts(self.files, self.events.count(), self.quarantine.count())
 
     def done(self) -> None:
         """Remove what was staged: the tables cannot be used any more."""
@@ -158,16 +158,16 @@ def _read_files(
     native_rows = {
         number: rows
         for number, name in enumerate(names)
-        if can_spark_open(name) and (rows := count_native_rows(name, format, settings))
+        if does_spark_accept_file_name(name) and (rows := count_native_rows(name, format, settings))
     }
     to_stage = {number: name for number, name in enumerate(names) if number not in native_rows}
     reads = {number: FileRead(names[number], "parquet", rows, 0) for number, rows in native_rows.items()}
     parted, number = None, next(iter(to_stage), 0)
     if len(to_stage) == 1:
-        parted = read_in_parts(spark, names[number], format, settings, staging, part_bytes)
+        parted = read_large_file_in_parts(spark, names[number], format, settings, staging, part_bytes)
     if parted is None:
         reads |= _stage_files(spark, to_stage, format, settings, staging)
-        events, gather_note = _load_events_by_execution(spark, names, staging)
+        events, gather_note = _load_staged_events_and_join_executions(spark, names, staging)
         events = join_linked_traces(events, os.path.join(staging, "links"))
         quarantine = _load_staged_table(spark, staging, "quarantine", QUARANTINE)
     else:
@@ -176,7 +176,9 @@ def _read_files(
         quarantine = parted.quarantine
     files = [reads[number] for number in range(len(names))]
     check_any_file_readable(files)
-    events, across_note = _link_events_by_format(events, files, parted is not None and parted.is_unmatched)
+    events, across_note = _link_events_across_files_by_format(
+        events, files, parted is not None and parted.is_unmatched
+    )
     events = events.select(EVENTS.names)
     if native_rows:
         native = read_native_tables(spark, [names[number] for number in native_rows])
@@ -193,12 +195,12 @@ def _stage_files(
         return {}
     names = list(files.values())
     sizes = [os.path.getsize(name) if os.path.exists(name) else 0 for name in names]
-    tasks = count_reading_tasks(spark, len(names), sum(sizes))
+    tasks = choose_reading_task_count(spark, len(names), sum(sizes))
     columns = {"number": list(files), "name": names, "path": list(map(os.path.abspath, names))}
     table = pa.table({**columns, "task": pa.array(_assign_files_to_tasks(sizes, tasks), pa.int32())})
     by_task = spark.createDataFrame(table).repartitionById(tasks, "task").drop("task")
-    stage = Stage(folder, format, settings, len(files) > 1)
-    rows = by_task.mapInArrow(stage.run, from_arrow_schema(STAGED_FILES)).collect()
+    task = FileStagingTask(folder, format, settings, len(files) > 1)
+    rows = by_task.mapInArrow(task.stage_files, from_arrow_schema(STAGED_FILES)).collect()
     for row in rows:
         if row["is_callers_error"]:
             raise CallerError(row["error"])
@@ -206,9 +208,9 @@ def _stage_files(
     return {row["number"]: _make_file_read(files[row["number"]], row.asDict()) for row in rows}
 
 
-def _check_staged_files_visible(folder: str, numbers: list[int]) -> None:
+def _check_staged_files_visible(folder: str, file_numbers: list[int]) -> None:
     """Refuse a folder in which the driver does not find what workers wrote."""
-    paths = (make_staged_file_path(folder, "events", number) for number in numbers)
+    paths = (make_staged_file_path(folder, "events", number) for number in file_numbers)
     if not all(map(os.path.exists, paths)):
         raise CallerError(
             f"workers write what they read into {folder}, where this machine does not see it: name a folder "
@@ -216,10 +218,11 @@ def _check_staged_files_visible(folder: str, numbers: list[int]) -> None:
         )
 
 
-def _make_file_read(name: str, row: dict[str, Any]) -> FileRead:
-    if row["error"] is not None:
-        return FileRead(name, None, 0, 1, str(row["error"]))
-    return FileRead(name, row["format"], row["events"], row["quarantined"], None, tuple(row["unknown"]))
+def _make_file_read(name: str, staged_row: dict[str, Any]) -> FileRead:
+    if staged_row["error"] is not None:
+        return FileRead(name, None, 0, 1, str(staged_row["error"]))
+    counts = staged_row["events"], staged_row["quarantined"]
+    return FileRead(name, staged_row["format"], *counts, None, tuple(staged_row["unknown"]))
 
 
 def _assign_files_to_tasks(sizes: list[int], tasks: int) -> list[int]:
@@ -233,31 +236,32 @@ def _assign_files_to_tasks(sizes: list[int], tasks: int) -> list[int]:
     return result
 
 
-def _load_events_by_execution(
-    spark: SparkSession, names: list[str], folder: str
+def _load_staged_events_and_join_executions(
+    spark: SparkSession, file_names: list[str], staging: str
 ) -> tuple[DataFrame, str | None]:
     """The staged events with the number of their file, executions put together; and a note."""
-    events, spans = _load_staged_table(spark, folder, "events", STAGED_EVENTS), os.path.join(folder, "spans")
+    events = _load_staged_table(spark, staging, "events", STAGED_EVENTS)
+    spans = os.path.join(staging, "spans")
     if not os.path.isdir(spans):
         return events, None
-    gathering = group_files_into_executions(pq.read_table(spans, schema=SPANS), names)
-    return apply_gathering(spark, events, gathering), gathering.note
+    gathering = group_files_into_executions(pq.read_table(spans, schema=SPANS), file_names)
+    return join_files_into_executions(spark, events, gathering), gathering.note
 
 
-def _link_events_by_format(
-    events: DataFrame, files: list[FileRead], is_unmatched: bool
+def _link_events_across_files_by_format(
+    events: DataFrame, files: list[FileRead], has_unmatched_parts: bool
 ) -> tuple[DataFrame, str | None]:
     """The events, linked where only all files of a format together tell how; and a note.
 
-    `is_unmatched` if a file was read in parts, and what is in them is still to be settled together.
+    `has_unmatched_parts` if a file was read in parts, and what is in them is still to be settled together.
     """
     note = None
     for format in RULES:
-        numbers = [number for number, file in enumerate(files) if file.format == format]
-        if len(numbers) > 1 or (numbers and is_unmatched):
-            events = link_events_of_files(events, format, numbers)
-        if numbers and format == CAN_BE_AMBIGUOUS:
-            note = describe_ambiguous_causes(events, numbers)
+        file_numbers = [number for number, file in enumerate(files) if file.format == format]
+        if len(file_numbers) > 1 or (file_numbers and has_unmatched_parts):
+            events = link_events_of_files(events, format, file_numbers)
+        if file_numbers and format == CAN_BE_AMBIGUOUS:
+            note = describe_ambiguous_causes(events, file_numbers)
     return events, note
 
 

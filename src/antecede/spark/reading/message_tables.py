@@ -25,7 +25,7 @@ from antecede.formats.text_lines import LineRange
 from antecede.ordering.change_tables import (
     FROM_LINES,
     MARKS,
-    describe_commit_order,
+    describe_commit_order_if_in_several_files,
     list_transaction_marks,
     order_commits,
     parse_change_lines,
@@ -38,7 +38,7 @@ from antecede.ordering.text_tables import (
     REASON,
     TextPlan,
     TextSummary,
-    make_text_question,
+    make_text_question_and_read_csv_header,
     merge_summaries,
     parse_lines,
     plan_text_table,
@@ -47,7 +47,11 @@ from antecede.ordering.text_tables import (
 from antecede.spark.column_names import quote_column
 from antecede.spark.ordering.outcome import choose_added_column_names, is_case_sensitive
 from antecede.spark.reading.lines import map_lines, plan_line_ranges
-from antecede.spark.reading.native import can_spark_open, escape_path_pattern, get_file_path_column
+from antecede.spark.reading.native import (
+    does_spark_accept_file_name,
+    get_file_path_column,
+    make_escaped_absolute_path,
+)
 
 _SUMMARY = pa.schema({"summary": pa.string()})
 
@@ -67,17 +71,17 @@ class MessageFiles(NamedTuple):
     """What a user must know of how these were read."""
 
     @property
-    def names(self) -> dict[str, str]:
+    def quarantine_column_names(self) -> dict[str, str]:
         """What the columns that are added to quarantine are called, by what they should be called."""
         return choose_added_column_names(self.rows.drop(FILE, LINE), "file", "line", "raw", "reason")
 
-    def count_rows(self) -> tuple[int, int]:
+    def count_readable_and_unreadable_rows(self) -> tuple[int, int]:
         """How many rows can and cannot be read."""
         return self.counts or (self.rows.count(), self.unreadable.count())
 
-    def add_unreadable(self, quarantine: DataFrame) -> DataFrame:
+    def add_unreadable_rows(self, quarantine: DataFrame) -> DataFrame:
         """All rows that are left out: those that an order quarantined, and those that cannot be read."""
-        names = self.names
+        names = self.quarantine_column_names
         new_names = {LINE: names["line"], REASON: names["reason"], RAW: names["raw"]}
         unreadable = self.unreadable.withColumnsRenamed({REASON: names["reason"]})
         refused = quarantine.unionByName(unreadable, allowMissingColumns=True)
@@ -90,7 +94,10 @@ class MessageFiles(NamedTuple):
 def read_message_files(
     spark: SparkSession, paths: list[str], kind: str | None, **options: Any
 ) -> MessageFiles:
-    """The table in these files, all of one kind. The options are those of `make_text_question`."""
+    """The table in these files, all of one kind.
+
+    The options are those of `make_text_question_and_read_csv_header`.
+    """
     files = list_files(paths)
     kind = find_table_kind(files, kind)
     if kind == "parquet":
@@ -111,7 +118,7 @@ def _read_text_files(
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return parse_lines(batches, plan)
 
-    return _split_unreadable_rows(map_lines(spark, ranges, parse, plan.schema), kind, files)
+    return _persist_and_split_unreadable_rows(map_lines(spark, ranges, parse, plan.schema), kind, files)
 
 
 def _read_change_logs(spark: SparkSession, files: list[str]) -> MessageFiles:
@@ -123,11 +130,11 @@ def _read_change_logs(spark: SparkSession, files: list[str]) -> MessageFiles:
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return parse_change_lines(batches, commits)
 
-    log = _split_unreadable_rows(map_lines(spark, ranges, parse, FROM_LINES), "debezium", files)
-    return log._replace(notes=describe_commit_order(marks, files))
+    log = _persist_and_split_unreadable_rows(map_lines(spark, ranges, parse, FROM_LINES), "debezium", files)
+    return log._replace(notes=describe_commit_order_if_in_several_files(marks, files))
 
 
-def _split_unreadable_rows(lines: DataFrame, kind: str, files: list[str]) -> MessageFiles:
+def _persist_and_split_unreadable_rows(lines: DataFrame, kind: str, files: list[str]) -> MessageFiles:
     """The rows that can be read, and those that cannot; both are kept on disk."""
     rows = lines.persist(StorageLevel.DISK_ONLY)
     reason = quote_column(REASON)
@@ -140,7 +147,7 @@ def plan_text_parsing(
     spark: SparkSession, kind: str, files: list[str], ranges: list[LineRange], options: dict[str, Any]
 ) -> TextPlan:
     """How the lines of these files are read, by a look at all of them."""
-    question = make_text_question(kind, files, ranges, **options)
+    question = make_text_question_and_read_csv_header(kind, files, ranges, **options)
 
     def summarize(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         summary = msgspec.json.encode(summarize_lines(batches, question)).decode()
@@ -162,7 +169,7 @@ def _read_parquet_files(spark: SparkSession, files: list[str]) -> MessageFiles:
         raise InputError(f"{files[broken[0][0]]}: {broken[0][2]}")
     footers = [pq.read_metadata(file) for file in good]
     differ = any(not footer.schema.equals(footers[0].schema) for footer in footers)
-    table = spark.read.option("mergeSchema", differ).parquet(*map(escape_path_pattern, good))
+    table = spark.read.option("mergeSchema", differ).parquet(*map(make_escaped_absolute_path, good))
     _ = table.columns  # through Spark Connect, names that clash are told only now
     rows = table.withColumns(
         {LINE: sf.col("_metadata.row_index") + 1, FILE: _make_file_number_column(good, files)}
@@ -174,26 +181,28 @@ def _read_parquet_files(spark: SparkSession, files: list[str]) -> MessageFiles:
 
 
 def _find_parquet_fault(file: str) -> str | None:
-    if not can_spark_open(file):
+    if not does_spark_accept_file_name(file):
         return (
             "Spark opens no Parquet file with a colon in its name, or a dot or an underscore first: rename it"
         )
     return find_parquet_fault(file)
 
 
-def _make_file_number_column(good: list[str], files: list[str]) -> Column:
+def _make_file_number_column(readable_paths: list[str], files: list[str]) -> Column:
     """The number of the file of each row."""
     numbers = {os.path.abspath(file): number for number, file in enumerate(files)}
-    if len(good) == 1:
-        return sf.lit(numbers[good[0]]).cast("int")
-    names = [os.path.basename(path) for path in good]
+    if len(readable_paths) == 1:
+        return sf.lit(numbers[readable_paths[0]]).cast("int")
+    names = [os.path.basename(path) for path in readable_paths]
     are_plain = all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in names)
     if are_plain and len(set(names)) == len(names):  # these are looked up sooner than decoded paths
         keys, name_of_row = names, sf.col("_metadata.file_name")
     else:
-        keys, name_of_row = good, get_file_path_column()
-    pairs = [sf.lit(part) for key, path in zip(keys, good, strict=True) for part in (key, numbers[path])]
-    return sf.try_element_at(sf.create_map(*pairs), name_of_row).cast("int")
+        keys, name_of_row = readable_paths, get_file_path_column()
+    keys_and_numbers = []
+    for key, path in zip(keys, readable_paths, strict=True):
+        keys_and_numbers += [sf.lit(key), sf.lit(numbers[path])]
+    return sf.try_element_at(sf.create_map(*keys_and_numbers), name_of_row).cast("int")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from antecede.tables import EVENTS
 
 
-def can_spark_open(path: str) -> bool:
+def does_spark_accept_file_name(path: str) -> bool:
     """Whether Spark takes a file of this name: not a hidden one, and none with a colon."""
     name = os.path.basename(path)
     return ":" not in name and not name.startswith((".", "_"))
@@ -19,7 +19,7 @@ def can_spark_open(path: str) -> bool:
 
 def read_native_tables(spark: SparkSession, paths: list[str]) -> DataFrame:
     """The tables in these files. Rows without a place of their own are numbered from 1, as in readers."""
-    table = spark.read.schema(from_arrow_schema(EVENTS)).parquet(*map(escape_path_pattern, paths))
+    table = spark.read.schema(from_arrow_schema(EVENTS)).parquet(*map(make_escaped_absolute_path, paths))
     row = sf.col("_metadata.row_index") + 1
     table = table.withColumns({"line": sf.coalesce("line", row), "_path": get_file_path_column()})
     # Spark tells a file by its whole path, and we by the name that the user gave.
@@ -28,7 +28,7 @@ def read_native_tables(spark: SparkSession, paths: list[str]) -> DataFrame:
     return table.withColumn("file", sf.coalesce("file", "_name", "_path")).select(EVENTS.names)
 
 
-def escape_path_pattern(path: str) -> str:
+def make_escaped_absolute_path(path: str) -> str:
     """A path for Spark's readers, which take some signs in it for patterns."""
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", os.path.abspath(path))
 

@@ -19,7 +19,7 @@ from antecede.formats.part_staging import (
     PART_SPANS,
     STAGED_PARTS,
     LineCounter,
-    PartStage,
+    PartStagingTask,
     compute_part_offsets,
     split_file_into_parts,
 )
@@ -40,7 +40,7 @@ class PartedLog(NamedTuple):
     """Whether sends and receives are still to be matched, in all parts together."""
 
 
-def read_in_parts(
+def read_large_file_in_parts(
     spark: SparkSession, name: str, format: str | None, settings: Settings, folder: str, part_bytes: int
 ) -> PartedLog | None:
     """Read a file in parts of about so many bytes; None if it is not larger, or must be read as a whole.
@@ -59,9 +59,11 @@ def read_in_parts(
     read_part(b"", name, plan, settings, first_line=1)  # wrong settings are told here, not in a task
     parts = _add_first_line_numbers(spark, path, split_file_into_parts(size, part_bytes))
     os.makedirs(folder, exist_ok=True)
-    stage = PartStage(folder, name, path, plan, settings)
+    task = PartStagingTask(folder, name, path, plan, settings)
     staged = (
-        _make_one_task_per_part(spark, parts).mapInArrow(stage.run, from_arrow_schema(STAGED_PARTS)).toArrow()
+        _make_one_task_per_part(spark, parts)
+        .mapInArrow(task.stage_parts, from_arrow_schema(STAGED_PARTS))
+        .toArrow()
     )
     try:
         columns = [staged[key].to_pylist() for key in ("basis", "unmatched", "alone")]
@@ -81,7 +83,7 @@ def _add_first_line_numbers(spark: SparkSession, path: str, parts: pa.Table) -> 
     """The parts with the numbers of their first lines."""
     counts = (
         _make_one_task_per_part(spark, parts)
-        .mapInArrow(LineCounter(path).run, from_arrow_schema(LINE_COUNTS))
+        .mapInArrow(LineCounter(path).count_lines_of_parts, from_arrow_schema(LINE_COUNTS))
         .toArrow()
     )
     lines = counts.sort_by("part")["lines"].to_numpy()
@@ -95,9 +97,9 @@ def _make_one_task_per_part(spark: SparkSession, parts: pa.Table) -> DataFrame:
     return spark.createDataFrame(tasks).repartitionById(len(parts), "task").drop("task")
 
 
-def _make_file_read(name: str, format: str, staged: pa.Table) -> FileRead:
-    events, quarantined = (sum(staged[key].to_pylist()) for key in ("events", "quarantined"))
-    words = {word for some in staged["unknown"].to_pylist() for word in some}
+def _make_file_read(name: str, format: str, staged_parts: pa.Table) -> FileRead:
+    events, quarantined = (sum(staged_parts[key].to_pylist()) for key in ("events", "quarantined"))
+    words = {word for some in staged_parts["unknown"].to_pylist() for word in some}
     return FileRead(name, format, events, quarantined, None, tuple(sorted(words)[:LISTED_WORDS]))
 
 

@@ -12,8 +12,8 @@ MANY = 32
 """So many files are a task each, then."""
 
 
-def count_reading_tasks(spark: SparkSession, pieces: int, size: int) -> int:
+def choose_reading_task_count(spark: SparkSession, pieces: int, total_bytes: int) -> int:
     """Tasks for so many files, or parts of files, which have so many bytes together."""
     chosen = read_chosen_partition_count(spark)
-    most = max(MANY, size // TASK_BYTES) if chosen is None else TASKS_PER_PARTITION * chosen
+    most = max(MANY, total_bytes // TASK_BYTES) if chosen is None else TASKS_PER_PARTITION * chosen
     return min(pieces, most)

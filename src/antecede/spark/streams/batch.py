@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 
 from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics
-from antecede.ordering.message_plan import MessageOptions, TableColumns, list_members
+from antecede.ordering.message_plan import MessageOptions, TableColumns, check_and_list_member_names
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.text_tables import RAW, REASON
 from antecede.spark.arrow_batches import map_in_arrow
@@ -24,7 +24,7 @@ from antecede.spark.ordering.message_order import find_arrow_type
 from antecede.spark.ordering.outcome import is_case_sensitive
 from antecede.spark.partition_kernel import read_chosen_partition_count
 from antecede.spark.streams.kafka_sink import make_publisher, parse_sink_topic
-from antecede.streams.bucket import BucketReport, order_bucket
+from antecede.streams.bucket import BucketReport, order_and_write_bucket
 from antecede.streams.ledger import Ledger, Turn
 from antecede.streams.marks import Mark
 from antecede.streams.stream_plan import StreamPlan, plan_stream
@@ -94,7 +94,17 @@ def make_stream_settings(
 ) -> StreamSettings:
     """The settings that a caller's arguments make."""
     options = MessageOptions(
-        group, sender, stamp, form, receiver, number, None, id, arrival, time, list_members(members)
+        group,
+        sender,
+        stamp,
+        form,
+        receiver,
+        number,
+        None,
+        id,
+        arrival,
+        time,
+        check_and_list_member_names(members),
     )
     policy = GiveUp(give_up, after_seconds, after_rows, after_bytes)
     for name, count in (("buckets", buckets), ("partitions", partitions), ("max_held", max_held)):
@@ -110,12 +120,12 @@ def make_stream_settings(
         partitions,
         query,
         max_held,
-        check_sink_name(sink),
+        check_sink_is_known_and_installed(sink),
         None if to is None else parse_sink_topic(to),
     )
 
 
-def check_sink_name(sink: str) -> str:
+def check_sink_is_known_and_installed(sink: str) -> str:
     """The same; refuses what there is not."""
     if sink not in SINKS:
         raise CallerError(f"tables can be of {' or '.join(SINKS)}, not {sink!r}")
@@ -196,23 +206,25 @@ def write_ordered(
         raise CallerError(
             "sink='delta' needs query=, which tells in the tables' logs whose commits are whose"
         )
-    mark = write_batch(batch, batch_id, settings)
+    mark = order_and_write_batch(batch, batch_id, settings)
     return None if mark is None else {**msgspec.structs.asdict(mark.counts), "held": mark.held_rows}
 
 
-def write_batch(batch: DataFrame, batch_id: int, settings: StreamSettings) -> Mark | None:
+def order_and_write_batch(batch: DataFrame, batch_id: int, settings: StreamSettings) -> Mark | None:
     """The mark behind the batch; None if it was done before."""
     ledger = settings.make_ledger(batch)
     start = int(now() * 1000)
     turn = ledger.begin_batch(batch_id, start, settings.buckets)
     if turn is None:
         return None
-    reports = _order_buckets_in_tasks(batch, turn, settings.partitions)
+    reports = _order_and_write_buckets_in_tasks(batch, turn, settings.partitions)
     took = max(0, int(now() * 1000) - start)
     return turn.commit_batch(reports, convert_to_arrow_schema(batch.schema), took)
 
 
-def _order_buckets_in_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[BucketReport]:
+def _order_and_write_buckets_in_tasks(
+    batch: DataFrame, turn: Turn, partitions: int | None
+) -> list[BucketReport]:
     """Let tasks put the rows of their buckets in order; one job."""
     wanted = partitions or read_chosen_partition_count(batch.sparkSession) or turn.bucket_count
     tasks = min(wanted, turn.bucket_count)
@@ -222,14 +234,14 @@ def _order_buckets_in_tasks(batch: DataFrame, turn: Turn, partitions: int | None
     turn = turn._replace(ledger=turn.ledger._replace(publish=None))  # that is for the driver to do
     spread = rows.repartitionById(tasks, sf.pmod(sf.col(f"`{_BUCKET}`"), sf.lit(tasks)))
 
-    def order_partition_of_buckets(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def order_and_write_buckets_of_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = list(batches)
         if parts:
-            reports = _order_buckets(turn, pa.Table.from_batches(parts))
+            reports = _order_and_write_buckets(turn, pa.Table.from_batches(parts))
             texts = [msgspec.json.encode(report).decode() for report in reports]
             yield pa.RecordBatch.from_pydict({"report": pa.array(texts, pa.string())})
 
-    reports = map_in_arrow(spread, order_partition_of_buckets, "report string").collect()
+    reports = map_in_arrow(spread, order_and_write_buckets_of_partition, "report string").collect()
     return [msgspec.json.decode(row["report"], type=BucketReport) for row in reports]
 
 
@@ -253,11 +265,11 @@ def _make_placeholder_rows(rows: DataFrame, buckets: list[int]) -> DataFrame:
     return frame.select(*nulls, quote_column(_BUCKET), sf.lit(True).alias(_NO_ROW))
 
 
-def _order_buckets(turn: Turn, table: pa.Table) -> Iterator[BucketReport]:
+def _order_and_write_buckets(turn: Turn, table: pa.Table) -> Iterator[BucketReport]:
     """Put the rows of each bucket in order."""
     bucket_of_row = table[_BUCKET].to_numpy()
     is_row = ~table[_NO_ROW].to_numpy().astype(bool)
     rows = table.drop_columns([_BUCKET, _NO_ROW])
     for bucket in np.unique(bucket_of_row).tolist():
         chosen = rows.filter(pa.array((bucket_of_row == bucket) & is_row))
-        yield order_bucket(turn.make_task(bucket), chosen)
+        yield order_and_write_bucket(turn.make_task(bucket), chosen)

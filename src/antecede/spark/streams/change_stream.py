@@ -35,18 +35,18 @@ class _Begins(msgspec.Struct, frozen=True):
 
 
 def open_change_stream(spark: SparkSession, topics: KafkaTopics, records_per_batch: int) -> DataFrame:
-    """The rows of topics that Debezium writes; `link_transactions` tells the rest of each batch."""
+    """The rows of topics that Debezium writes; `link_and_remember_transactions` tells the rest of a batch."""
     check_topics_readable(spark, topics)
     records = open_record_stream(spark, topics, records_per_batch)
     return map_in_arrow(records, parse_change_records, from_arrow_schema(FROM_RECORDS))
 
 
-def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> DataFrame:
+def link_and_remember_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> DataFrame:
     """The rows of a batch, with each begin behind the end of the transaction before it."""
     columns = ("kafka_topic", "kafka_partition", "kafka_offset", "kind", "transaction")
     marks = batch.where("kind in ('begin', 'end')").select(*columns)
     found = sorted(tuple(row) for row in marks.collect())
-    before = _read_transaction_begins(checkpoint, batch_id)
+    before = _read_begins_before_batch(checkpoint, batch_id)
     places = {before.place} if before.place is not None else set()
     places |= {f"partition {partition} of {topic}" for topic, partition, *_ in found}
     if len(places) > 1:
@@ -57,7 +57,7 @@ def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> Data
         )
     in_order = [TransactionMark(kind, transaction) for *_, kind, transaction in found]
     commits = before.commits.add_transactions(in_order, most_remembered=None)
-    _write_transaction_begins(
+    _write_begins_and_remove_old(
         checkpoint, batch_id, _Begins(next(iter(places), None), before.commits.add_transactions(in_order))
     )
     begun = [mark.transaction for mark in in_order if mark.kind == "begin"]
@@ -78,7 +78,7 @@ def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> Data
     )
 
 
-def _read_transaction_begins(checkpoint: Path, batch_id: int) -> _Begins:
+def _read_begins_before_batch(checkpoint: Path, batch_id: int) -> _Begins:
     """What was so behind the batch before; the newest below this one."""
     folder = checkpoint / _FOLDER
     numbers = [int(file.stem) for file in folder.glob("*.json") if file.stem.isdigit()]
@@ -88,7 +88,7 @@ def _read_transaction_begins(checkpoint: Path, batch_id: int) -> _Begins:
     return msgspec.json.decode((folder / f"{max(earlier)}.json").read_bytes(), type=_Begins)
 
 
-def _write_transaction_begins(checkpoint: Path, batch_id: int, begins: _Begins) -> None:
+def _write_begins_and_remove_old(checkpoint: Path, batch_id: int, begins: _Begins) -> None:
     folder = checkpoint / _FOLDER
     write_file_atomically(folder / f"{batch_id}.json", msgspec.json.encode(begins))
     for file in folder.glob("*.json"):

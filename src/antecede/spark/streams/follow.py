@@ -11,12 +11,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
 from antecede.core.errors import NewColumnsError
-from antecede.formats.message_files import list_followed_files
+from antecede.formats.message_files import list_followed_files_and_kind
 from antecede.formats.text_lines import LINES
-from antecede.ordering.text_tables import FILE, LINE, TextPlan, parse_new_lines
+from antecede.ordering.text_tables import FILE, LINE, TextPlan, parse_lines_or_refuse_new_columns
 from antecede.spark.reading.lines import plan_line_ranges
 from antecede.spark.reading.message_tables import plan_text_parsing
-from antecede.spark.reading.native import escape_path_pattern
+from antecede.spark.reading.native import make_escaped_absolute_path
 from antecede.spark.running import translate_spark_error
 from antecede.spark.streams.batch import StreamSettings
 from antecede.spark.streams.stream import PrepareBatch, start_stream
@@ -34,11 +34,11 @@ def open_folder_stream(
     files_per_batch: int,
 ) -> DataFrame:
     """The rows of a folder of Parquet or JSON lines; the columns are those of the files that are there."""
-    files, kind = list_followed_files(paths, kind)
+    files, kind = list_followed_files_and_kind(paths, kind)
     stream = spark.readStream.option("recursiveFileLookup", True).option(
         "maxFilesPerTrigger", files_per_batch
     )
-    place = escape_path_pattern(paths[0])
+    place = make_escaped_absolute_path(paths[0])
     if kind == "parquet":
         reader = spark.read.option("recursiveFileLookup", True).option("mergeSchema", True)
         schema = reader.parquet(place).schema
@@ -52,13 +52,13 @@ def parse_line_stream(lines: DataFrame, plan: TextPlan) -> DataFrame:
     schema = pa.schema([field for field in plan.schema if field.name not in (FILE, LINE)])
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in parse_new_lines(map(_add_line_columns, batches), plan):
+        for rows in parse_lines_or_refuse_new_columns(map(_make_lines_without_places, batches), plan):
             yield rows.select(schema.names)
 
     return lines.mapInArrow(parse, from_arrow_schema(schema))
 
 
-def _add_line_columns(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _make_lines_without_places(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Lines as a reader of files hands them over; a stream does not tell where they stood."""
     size = len(batch)
     text = batch.column(0).cast(pa.binary())
@@ -92,7 +92,7 @@ def run_stream_until_stopped(
             query = start_stream(
                 stream, settings, trigger=trigger, may_begin=lambda: not is_stopping(), prepare=prepare
             )
-            _wait_until_query_ends(query, is_stopping, report_progress)
+            _wait_for_query_and_stop_if_asked(query, is_stopping, report_progress)
             return stream
         except (PySparkException, Py4JError, ConnectionError) as error:
             if is_stopping():
@@ -106,7 +106,7 @@ def run_stream_until_stopped(
             looked = found
 
 
-def _wait_until_query_ends(
+def _wait_for_query_and_stop_if_asked(
     query: StreamingQuery, is_stopping: Callable[[], bool], report_progress: Callable[[], None]
 ) -> None:
     while not query.awaitTermination(_PAUSE):

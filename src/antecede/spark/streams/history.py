@@ -20,7 +20,7 @@ from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics
 from antecede.ordering.kafka_records import RECORDS
 from antecede.spark.column_names import quote_column
-from antecede.spark.reading.native import escape_path_pattern
+from antecede.spark.reading.native import make_escaped_absolute_path
 from antecede.streams.marks import list_marked_batches, write_file_atomically
 
 _FILE = "history.json"
@@ -43,7 +43,7 @@ class TopicHistory(msgspec.Struct, frozen=True):
         return sf.try_element_at(sf.create_map(*pairs), place)
 
 
-def find_topic_history(
+def load_or_record_topic_history(
     spark: SparkSession, folder: str, topics: KafkaTopics, checkpoint: Path
 ) -> TopicHistory:
     """The history that the stream began with, or that is in the folder now."""
@@ -60,7 +60,7 @@ def find_topic_history(
             "a new checkpoint and a new output folder"
         )
     records = _select_record_columns(
-        spark.read.option("recursiveFileLookup", True).parquet(escape_path_pattern(folder)), folder
+        spark.read.option("recursiveFileLookup", True).parquet(make_escaped_absolute_path(folder)), folder
     )
     last = records.groupBy("kafka_topic", "kafka_partition").agg(sf.max("kafka_offset").alias("last"))
     ends: dict[str, dict[str, int]] = {}
@@ -93,7 +93,7 @@ def prepend_history(
     spark: SparkSession, history: TopicHistory, records: DataFrame, files_per_batch: int
 ) -> DataFrame:
     """A stream of the records in the files and of those in the topics, each once."""
-    place = escape_path_pattern(history.folder)
+    place = make_escaped_absolute_path(history.folder)
     schema = spark.read.option("recursiveFileLookup", True).parquet(place).schema
     reader = spark.readStream.schema(schema).option("recursiveFileLookup", True)
     files = reader.option("maxFilesPerTrigger", files_per_batch).parquet(place)

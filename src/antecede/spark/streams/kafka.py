@@ -30,7 +30,7 @@ from antecede.ordering.kafka_records import (
 from antecede.ordering.message_plan import MessageOptions
 from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.streams.history import (
-    find_topic_history,
+    load_or_record_topic_history,
     prepend_history,
     refuse_resuming_without_history,
 )
@@ -66,7 +66,7 @@ def open_record_stream(spark: SparkSession, topics: KafkaTopics, records_per_bat
     return _select_record_columns(reader.option("maxOffsetsPerTrigger", records_per_batch).load())
 
 
-def open_topic_stream(
+def open_message_stream(
     spark: SparkSession,
     topics: KafkaTopics,
     options: MessageOptions,
@@ -79,12 +79,12 @@ def open_topic_stream(
 
     With a folder of history, what is there comes from the folder, and the topics go on behind it.
     """
-    kind = _choose_stamp_kind(spark, topics, options, checkpoint)
+    kind = _load_or_choose_stamp_kind(spark, topics, options, checkpoint)
     records = open_record_stream(spark, topics, records_per_batch)
     if history is None:
         refuse_resuming_without_history(checkpoint)
     else:
-        kept = find_topic_history(spark, history, topics, checkpoint)
+        kept = load_or_record_topic_history(spark, history, topics, checkpoint)
         records = prepend_history(spark, kept, records, files_per_batch)
     return _parse_records(records, plan_records(options, kind))
 
@@ -98,7 +98,7 @@ def _parse_records(records: DataFrame, plan: RecordPlan) -> DataFrame:
     return map_in_arrow(records, parse, from_arrow_schema(plan.schema))
 
 
-def _choose_stamp_kind(
+def _load_or_choose_stamp_kind(
     spark: SparkSession, topics: KafkaTopics, options: MessageOptions, checkpoint: Path
 ) -> str:
     """What stamps are: as when the stream began, or the only thing that they can be, or as most are now."""

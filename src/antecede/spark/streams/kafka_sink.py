@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics, parse_kafka_address
 from antecede.spark.column_names import quote_column
-from antecede.spark.reading.native import escape_path_pattern
+from antecede.spark.reading.native import make_escaped_absolute_path
 from antecede.streams.marks import Mark
 from antecede.streams.stream_plan import StreamPlan
 
@@ -56,11 +56,11 @@ def make_publisher(
     return publish
 
 
-def _read_new_files(spark: SparkSession, out: Path, name: str, paths: Collection[str]) -> DataFrame | None:
-    files = [escape_path_pattern(str(out / path)) for path in paths if path.startswith(f"{name}/")]
+def _read_new_files(spark: SparkSession, out: Path, table: str, paths: Collection[str]) -> DataFrame | None:
+    files = [make_escaped_absolute_path(str(out / path)) for path in paths if path.startswith(f"{table}/")]
     if not files:
         return None
-    return spark.read.parquet(*files).withColumn(_TABLE, sf.lit(name))
+    return spark.read.parquet(*files).withColumn(_TABLE, sf.lit(table))
 
 
 def _make_kafka_records(rows: DataFrame, plan: StreamPlan, query: str) -> DataFrame:
@@ -70,8 +70,10 @@ def _make_kafka_records(rows: DataFrame, plan: StreamPlan, query: str) -> DataFr
     position = quote_column(plan.names["position"])
     by = [quote_column(_GROUP)]
     headers = {POSITION: position, TABLE: quote_column(_TABLE), STREAM: sf.lit(query)}
-    if plan.messages.receiver_column_if_separate is not None:  # each receiver has positions of its own
-        headers[RECEIVER] = quote_column(plan.messages.receiver_column_if_separate)
+    if (
+        plan.messages.receiver_column_if_it_splits_groups is not None
+    ):  # each receiver has positions of its own
+        headers[RECEIVER] = quote_column(plan.messages.receiver_column_if_it_splits_groups)
         by.append(headers[RECEIVER])
     lists = [sf.array(*(_make_record_header(name, value) for name, value in headers.items()))]
     own = [quote_column(name) for name in rows.columns if name != _TABLE]

@@ -34,10 +34,10 @@ def check_files_of_batch(batch: DataFrame, batch_id: int, checkpoint: Path) -> D
     return batch
 
 
-def _check_parquet_file(file: str, columns: list[str]) -> None:
+def _check_parquet_file(file: str, known_columns: list[str]) -> None:
     if fault := find_parquet_fault(file):
         raise InputError(f"{file}: {fault}; put a right one in its place, or one without rows")
-    if strange := sorted(set(pq.read_schema(file).names) - set(columns)):
+    if strange := sorted(set(pq.read_schema(file).names) - set(known_columns)):
         raise NewColumnsError(f"{file}: has new columns: {', '.join(strange)[:300]}")
 
 
@@ -60,9 +60,9 @@ def _read_source_offset(checkpoint: Path, batch_id: int) -> int | None:
     return None if number is None else int(number)
 
 
-def _read_source_log_entries(checkpoint: Path, number: int) -> list[dict[str, Any]]:
+def _read_source_log_entries(checkpoint: Path, log_number: int) -> list[dict[str, Any]]:
     folder = checkpoint / "sources" / "0"
-    for name in (str(number), f"{number}.compact"):
+    for name in (str(log_number), f"{log_number}.compact"):
         if (folder / name).exists():
             return [json.loads(line) for line in (folder / name).read_text().splitlines()[1:]]
     return []

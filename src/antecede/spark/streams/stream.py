@@ -12,9 +12,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.utils import is_remote
 
 from antecede.core.errors import AntecedeError, CallerError
-from antecede.spark.streams.batch import StreamSettings, make_stream_settings, write_batch
+from antecede.spark.streams.batch import StreamSettings, make_stream_settings, order_and_write_batch
 from antecede.spark.streams.kafka import check_topics_readable
-from antecede.spark.streams.ticks import start_tick_thread
+from antecede.spark.streams.ticks import start_lock_and_tick_thread
 from antecede.streams.back_pressure import split_batch_delay_into_pauses
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.stream_plan import (
@@ -32,6 +32,15 @@ PrepareBatch = Callable[[DataFrame, int], DataFrame]
 """From the rows of a batch and its number to rows with the same columns."""
 SPARK = "spark"
 """Spark's own checkpoint, inside ours."""
+
+_CALL_FAILED = "py4j.protocol.Py4JJavaError: An error occurred while calling Java"
+_INTERRUPTIONS = (
+    "java.lang.InterruptedException",
+    "java.io.InterruptedIOException",
+    "java.nio.channels.ClosedByInterruptException",
+    "cancelled job group",
+)
+"""What Spark takes for a stop, if it was asked to stop."""
 
 
 def order_stream(
@@ -137,24 +146,29 @@ def start_stream(
     if settings.to is not None:
         check_topics_readable(messages.sparkSession, settings.to)
     place = settings.checkpoint / SPARK
-    is_working = threading.Lock()
+    batch_lock = threading.Lock()
 
-    def write(batch: DataFrame, batch_id: int) -> None:
+    def delay_and_write_batch(batch: DataFrame, batch_id: int) -> None:
         for pause in split_batch_delay_into_pauses(settings.checkpoint, settings.max_held):
             _raise_if_stopping(may_begin, batch_id)
             sleep(pause)
         _raise_if_stopping(may_begin, batch_id)
-        with is_working:
-            _prepare_and_write_batch(batch, batch_id, settings, prepare)
+        try:
+            with batch_lock:
+                _prepare_and_write_batch(batch, batch_id, settings, prepare)
+        except Exception as error:
+            _raise_shorter_if_interrupted(error)
+            raise
 
-    def write_on_server(batch: DataFrame, batch_id: int) -> None:
+    def delay_and_write_batch_on_server(batch: DataFrame, batch_id: int) -> None:
         for pause in split_batch_delay_into_pauses(settings.checkpoint, settings.max_held):
             sleep(pause)
         _prepare_and_write_batch(batch, batch_id, settings, prepare)
 
     # Spark Connect runs the function in another process, which no lock and no request to stop reaches.
     is_elsewhere = is_remote()
-    writer = messages.writeStream.foreachBatch(write_on_server if is_elsewhere else write)
+    write = delay_and_write_batch_on_server if is_elsewhere else delay_and_write_batch
+    writer = messages.writeStream.foreachBatch(write)
     writer = writer.option("checkpointLocation", str(place))
     if name is not None:
         writer = writer.queryName(name)
@@ -163,7 +177,7 @@ def start_stream(
     query = writer.start()
     has_ticks = settings.give_up.seconds is not None and not is_elsewhere
     ledger = settings.make_ledger(messages) if has_ticks else None
-    start_tick_thread(query, settings.checkpoint, ledger, is_working)
+    start_lock_and_tick_thread(query, settings.checkpoint, ledger, batch_lock)
     return query
 
 
@@ -173,7 +187,18 @@ def _prepare_and_write_batch(
     if prepare is not None:
         batch = prepare(batch, batch_id)
     query = _read_query_id(settings.checkpoint / SPARK)
-    write_batch(batch, batch_id, settings._replace(query=query))
+    order_and_write_batch(batch, batch_id, settings._replace(query=query))
+
+
+def _raise_shorter_if_interrupted(error: Exception) -> None:
+    """Say in one line that a batch was interrupted: so it is where a query is stopped in the middle of one.
+
+    Spark looks for that in the text of the error, with a regular expression that takes stack for each
+    character: a text with Java's trace overflows it, and the trace of that fills the screen.
+    """
+    for line in str(error).splitlines():
+        if any(sign in line for sign in _INTERRUPTIONS):
+            raise StoppedError(f"{_CALL_FAILED}: {line}") from None
 
 
 def _raise_if_stopping(may_begin: Callable[[], bool], batch_id: int) -> None:
@@ -197,9 +222,9 @@ def _check_checkpoint_fits_stream(messages: DataFrame, settings: StreamSettings)
         )
 
 
-def _read_query_id(place: Path) -> str | None:
+def _read_query_id(spark_checkpoint: Path) -> str | None:
     """The id that Spark gave the query when its checkpoint was made."""
     try:
-        return str(json.loads((place / "metadata").read_text())["id"])
+        return str(json.loads((spark_checkpoint / "metadata").read_text())["id"])
     except (OSError, ValueError, KeyError):
         return None

@@ -22,25 +22,25 @@ _PAUSE = 1
 """Seconds between two looks."""
 
 
-def start_tick_thread(
-    query: StreamingQuery, checkpoint: Path, ledger: Ledger | None, is_working: threading.Lock
+def start_lock_and_tick_thread(
+    query: StreamingQuery, checkpoint: Path, ledger: Ledger | None, batch_lock: threading.Lock
 ) -> None:
     """Start a thread that, until the query ends, tells others that it runs and gives up what waits too long.
 
     That is looked for every second, but not during a batch; without a ledger it is not looked for.
     """
 
-    def run_beside_query() -> None:
+    def hold_running_lock_and_give_up_rows() -> None:
         with hold_running_lock(checkpoint):
             while _is_query_active(query):
-                if ledger is not None and is_working.acquire(blocking=False):
+                if ledger is not None and batch_lock.acquire(blocking=False):
                     try:
                         _give_up_expired_rows_or_warn(ledger)
                     finally:
-                        is_working.release()
+                        batch_lock.release()
                 time.sleep(_PAUSE)
 
-    threading.Thread(target=run_beside_query, name="antecede ticks", daemon=True).start()
+    threading.Thread(target=hold_running_lock_and_give_up_rows, name="antecede ticks", daemon=True).start()
 
 
 def _give_up_expired_rows_or_warn(ledger: Ledger) -> None:
