@@ -202,14 +202,14 @@ def _order_message_table_locally(engine: Engine, request: OrderRequest, output: 
     lines, facts = _describe_message_table_as_lines_and_facts(table.kind, len(table.files), rows, table.notes)
     with show_activity("ordering"), rewrite_option_names_in_errors():
         outcome = order_messages(table.rows, MessageOptions(**request.columns), table.row_origins)
-    names = outcome.names | table.names
+    names = outcome.names | table.quarantine_column_names
     lines += describe_renamed_columns(names)
     facts["renamed"] = list_renamed_columns(names)
     facts["notes"] += outcome.notes
     tables = {
         "ordered": outcome.ordered,
         "held": outcome.held,
-        "quarantine": table.add_unreadable(outcome.quarantine),
+        "quarantine": table.add_unreadable_rows(outcome.quarantine),
     }
     return _write_tables_locally(engine, output, tables, outcome.gaps, rows, names, lines, facts)
 

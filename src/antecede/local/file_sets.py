@@ -33,7 +33,7 @@ from antecede.formats.logs import FileRead, check_any_file_readable
 from antecede.formats.native import count_native_rows
 from antecede.formats.settings import Settings
 from antecede.local.files import FileTables, collect_quarantine, read_file
-from antecede.local.gather import apply_gathering
+from antecede.local.gather import join_files_into_executions
 from antecede.tables import EVENTS
 
 
@@ -96,7 +96,7 @@ def _list_gathered_executions(facts: list[FileFacts], gathering: Gathering) -> p
     numbers = np.repeat(np.arange(len(facts)), [len(one.executions) for one in facts])
     named = pa.table({"execution": executions, "number": numbers})
     only_names = gathering._replace(index_shifts=gathering.index_shifts.slice(0, 0))
-    return apply_gathering(named, only_names)["execution"].unique()
+    return join_files_into_executions(named, only_names)["execution"].unique()
 
 
 def apply_decisions_to_events(tables_by_number: dict[int, FileTables], decisions: Decisions) -> pa.Table:
@@ -113,7 +113,7 @@ def apply_decisions_to_events(tables_by_number: dict[int, FileTables], decisions
     events = pa.concat_tables(plain)
     gathering, joined = decisions
     if len(gathering.index_shifts) or len(gathering.new_names):
-        events = apply_gathering(events, gathering)
+        events = join_files_into_executions(events, gathering)
     if len(joined):
         events = move_events_into_joined_traces(events, joined)
     for format in RULES:

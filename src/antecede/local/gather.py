@@ -18,7 +18,7 @@ from antecede.formats.order import rank_events_by_clock
 Ints = NDArray[np.int64]
 
 
-def apply_gathering(events: pa.Table, gathering: Gathering) -> pa.Table:
+def join_files_into_executions(events: pa.Table, gathering: Gathering) -> pa.Table:
     """The events, which have the number of their file, with the positions and executions of all files."""
     shifts, new_names = gathering.index_shifts, gathering.new_names
     name_of_event = _find_decision_rows(events, new_names, ["number", "execution"])

@@ -62,7 +62,7 @@ class LocalMessageFiles(NamedTuple):
     """What a user must know of how these were read."""
 
     @property
-    def names(self) -> dict[str, str]:
+    def quarantine_column_names(self) -> dict[str, str]:
         """What the columns that are added to quarantine are called, by what they should be called."""
         return choose_names_of_added_columns(self.rows.column_names, _ADDED)
 
@@ -71,13 +71,13 @@ class LocalMessageFiles(NamedTuple):
         """Where each row was read, in columns as quarantine has them."""
         return self._make_origin_columns(self.places)
 
-    def add_unreadable(self, quarantine: pa.Table) -> pa.Table:
+    def add_unreadable_rows(self, quarantine: pa.Table) -> pa.Table:
         """All rows that are left out: those that an order quarantined, and those that cannot be read."""
         unreadable = self._make_origin_columns(self.unreadable)
         return pa.concat_tables([quarantine, unreadable], promote_options="default")
 
     def _make_origin_columns(self, places: pa.Table) -> pa.Table:
-        names = self.names
+        names = self.quarantine_column_names
         files = pa.array(self.files, pa.string()).take(places[FILE])
         columns = {names["file"]: files, names["line"]: places[LINE]}
         for name, column in (("raw", RAW), ("reason", REASON)):

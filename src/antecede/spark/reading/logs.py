@@ -43,7 +43,7 @@ from antecede.spark.reading.across import describe_ambiguous_causes, link_events
 from antecede.spark.reading.gather import join_files_into_executions
 from antecede.spark.reading.linked_traces import join_linked_traces
 from antecede.spark.reading.native import does_spark_accept_file_name, read_native_tables
-from antecede.spark.reading.parts import PART_BYTES, read_large_file_in_parts
+from antecede.spark.reading.parts import PART_BYTES, load_staged_table, read_large_file_in_parts
 from antecede.spark.reading.tasks import choose_reading_task_count
 from antecede.tables import EVENTS, QUARANTINE
 
@@ -169,7 +169,7 @@ def _read_files(
         reads |= _stage_files(spark, to_stage, format, settings, staging)
         events, gather_note = _load_staged_events_and_join_executions(spark, names, staging)
         events = join_linked_traces(events, os.path.join(staging, "links"))
-        quarantine = _load_staged_table(spark, staging, "quarantine", QUARANTINE)
+        quarantine = load_staged_table(spark, os.path.join(staging, "quarantine"), QUARANTINE)
     else:
         reads[number] = parted.file
         events, gather_note = parted.events.withColumn("number", sf.lit(number).cast("long")), None
@@ -240,7 +240,7 @@ def _load_staged_events_and_join_executions(
     spark: SparkSession, file_names: list[str], staging: str
 ) -> tuple[DataFrame, str | None]:
     """The staged events with the number of their file, executions put together; and a note."""
-    events = _load_staged_table(spark, staging, "events", STAGED_EVENTS)
+    events = load_staged_table(spark, os.path.join(staging, "events"), STAGED_EVENTS)
     spans = os.path.join(staging, "spans")
     if not os.path.isdir(spans):
         return events, None
@@ -263,14 +263,6 @@ def _link_events_across_files_by_format(
         if file_numbers and format == CAN_BE_AMBIGUOUS:
             note = describe_ambiguous_causes(events, file_numbers)
     return events, note
-
-
-def _load_staged_table(spark: SparkSession, folder: str, name: str, schema: pa.Schema) -> DataFrame:
-    """A staged table; an empty one if no file has a row of it."""
-    path, columns = os.path.join(folder, name), from_arrow_schema(schema)
-    if not os.path.isdir(path):
-        return spark.createDataFrame([], columns)
-    return spark.read.schema(columns).parquet(path)
 
 
 def _add_unreadable_files(quarantine: DataFrame, files: list[FileRead]) -> DataFrame:

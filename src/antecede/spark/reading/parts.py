@@ -71,9 +71,9 @@ def read_large_file_in_parts(
         offsets = compute_part_offsets(_load_part_spans(folder), basis)
     except NotInParts:
         return None
-    events = _load_staged_table(spark, os.path.join(folder, "events"), PART_EVENTS)
+    events = load_staged_table(spark, os.path.join(folder, "events"), PART_EVENTS)
     events = _fill_missing_event_ids(_offset_event_indexes(spark, events, offsets), name)
-    quarantine = _load_staged_table(spark, os.path.join(folder, "quarantine"), QUARANTINE)
+    quarantine = load_staged_table(spark, os.path.join(folder, "quarantine"), QUARANTINE)
     return PartedLog(
         _make_file_read(name, plan.format, staged), events.select(EVENTS.names), quarantine, is_unmatched
     )
@@ -108,7 +108,8 @@ def _load_part_spans(folder: str) -> pa.Table:
     return pq.read_table(path, schema=PART_SPANS) if os.path.isdir(path) else PART_SPANS.empty_table()
 
 
-def _load_staged_table(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
+def load_staged_table(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
+    """A staged table; an empty one if no file has a row of it."""
     columns = from_arrow_schema(schema)
     if not os.path.isdir(path):
         return spark.createDataFrame([], columns)
