@@ -48,14 +48,17 @@ static: .venv/.stamp
 SLICE := tests/engines/test_order_events.py tests/engines/test_across.py tests/engines/test_order_pairs.py
 run_tests_in = NUMBA_CACHE_DIR=$(CURDIR)/.venv-$(1)/kernels .venv-$(1)/bin/python -m pytest
 
+# The server's workers find the functions of tests by PYTHONPATH.
+through_connect = SPARK_REMOTE='local[2]' PYTHONPATH=$(CURDIR) $(BIN)/python -m pytest -m spark
+
 oldest: .venv-oldest/.stamp ## a slice of the tests of Spark, with the lowest versions that pyproject.toml allows
 	$(call run_tests_in,oldest) $(SLICE)
 
 connect-slice: .venv/.stamp ## the same slice through Spark Connect
-	SPARK_REMOTE='local[2]' $(BIN)/python -m pytest -m spark $(SLICE)
+	$(through_connect) $(SLICE)
 
 connect: .venv/.stamp ## all tests of Spark, through Spark Connect
-	SPARK_REMOTE='local[2]' $(BIN)/python -m pytest -m spark --durations=25
+	$(through_connect) --durations=25
 
 cluster: .venv/.stamp ## order and audit on a standalone cluster of two workers, one of which is killed
 	$(BIN)/python -m pytest tests/spark/check_cluster.py

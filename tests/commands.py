@@ -1,5 +1,6 @@
 """Commands as their users type them: in this process, where Spark is up already, or in one of their own."""
 
+import os
 import subprocess
 import sys
 from typing import Any, NamedTuple
@@ -33,10 +34,18 @@ def here(monkeypatch, capsys, *words: object) -> Done:
     return Done(int(ended.value.code or 0), out, err)
 
 
+def make_environment(**more: str) -> dict[str, str]:
+    """The environment of a process of its own: where tests go through Spark Connect, it does not."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    return {**kept, **more}
+
+
 def apart(*words: object) -> Done:
     """Run a command in a process of its own."""
     arguments = [sys.executable, "-m", "antecede", *map(str, words)]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, timeout=600, check=False, env=make_environment()
+    )
     return Done(done.returncode, done.stdout, done.stderr)
 
 

@@ -13,6 +13,8 @@ import pytest
 from antecede.core.errors import SetupError
 from antecede.maven import has_maven
 
+NOT_THROUGH_CONNECT = pytest.mark.skipif("SPARK_REMOTE" in os.environ, reason="not through Spark Connect")
+"""For tests of what Spark Connect does not have, or does elsewhere."""
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Java's quick compiler alone: what the thorough one makes faster does not run long enough to pay for it."""
 

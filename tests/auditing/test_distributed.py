@@ -19,7 +19,7 @@ from antecede.auditing.judge import judge
 from antecede.auditing.wording import Event
 from antecede.events.graph import build_event_graph
 from antecede.events.messages import classify_message_acts
-from antecede.events.row_order import sort_event_rows
+from antecede.events.row_order import find_row_order
 from tests.auditing.test_mutations import clean, join_logs, mutants
 from tests.engines.engines import in_any_order
 from tests.event_rows import Row, table, talk, without
@@ -30,7 +30,7 @@ class Numbered:
     """A table of events, numbered as Spark numbers it, but in plain Python."""
 
     def __init__(self, events: pa.Table) -> None:
-        order, execution, executions = sort_event_rows(events)
+        order, execution, executions = find_row_order(events)
         self.events = events.take(pa.array(order))
         self.rows: list[Row] = self.events.to_pylist()
         processes = sorted({(row["execution"], row["process"]) for row in self.rows})

@@ -40,10 +40,10 @@ class PassesNothingOn(Flood, kw_only=True):
 class DeliversCopies(Flood, kw_only=True):
     """What comes again is delivered again."""
 
-    def _process_ordered_packet(self, packet: Packet, stamp: FloodStamp) -> None:
+    def _process_ready_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         if self.known[stamp.origin].has(stamp.number) and stamp.origin != self.me:
-            self._append_ordered_packet_to_inbox(self.group[stamp.origin], packet)
-        super()._process_ordered_packet(packet, stamp)
+            self._add_to_inbox(self.group[stamp.origin], packet)
+        super()._process_ready_packet(packet, stamp)
 
 
 class OpensAtOnce(Flood, kw_only=True):
@@ -94,10 +94,10 @@ class TakesAnyPong(Flood, kw_only=True):
 class ForgetsOrigin(Flood, kw_only=True):
     """Only the newest message of an origin is known: then an old copy is news."""
 
-    def _process_ordered_packet(self, packet: Packet, stamp: FloodStamp) -> None:
+    def _process_ready_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         if self.known[stamp.origin].low != stamp.number and stamp.origin != self.me:
             self.known[stamp.origin] = Seen(stamp.number - 1)
-        super()._process_ordered_packet(packet, stamp)
+        super()._process_ready_packet(packet, stamp)
 
 
 def draw_line(process: str, group: list[str]) -> dict[str, list[str]]:

@@ -39,8 +39,8 @@ class ReleaseAcknowledgesArrival(Release, kw_only=True):
             self._emit_packet(packet.source, wire.encode(earlier + 1), kind="ack")
         return super()._accept_packet(packet, stamp)
 
-    def _process_ordered_packet(self, packet: Packet, stamp: release.Stamp) -> None:
-        self._append_ordered_packet_to_inbox(packet.source, packet)
+    def _process_ready_packet(self, packet: Packet, stamp: release.Stamp) -> None:
+        self._add_to_inbox(packet.source, packet)
 
 
 class ReleaseTakesAnyAcknowledgement(Release, kw_only=True):

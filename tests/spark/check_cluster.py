@@ -4,7 +4,6 @@
 """
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.commands import TRIANGLE, Done, apart
+from tests.commands import TRIANGLE, Done, apart, make_environment
 from tests.spark.cluster import run_cluster, write_workers_python
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -28,10 +27,9 @@ def logs(tmp_path) -> Path:
 
 
 def run(*words: object, **environment: str) -> Done:
-    kept = {name: value for name, value in os.environ.items() if name != "SPARK_REMOTE"}
     command = [sys.executable, *map(str, words)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=500, check=False, env={**kept, **environment}
+        command, capture_output=True, text=True, timeout=500, check=False, env=make_environment(**environment)
     )
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -66,8 +64,9 @@ def test_a_cluster_gets_the_package_and_survives_the_loss_of_an_executor(logs, t
         done = run("-c", PROGRAM, master, json.dumps(order), json.dumps(audit), PYSPARK_PYTHON=str(python))
     assert done.code == 0, done
     assert (tmp_path / "executor-killed").is_dir()
-    bare = subprocess.run([python, "-c", "import antecede"], capture_output=True, text=True, env={})
-    assert "No module named 'antecede'" in bare.stderr
+    # An editable install leaves a folder of this name in the packages, with a text in it.
+    bare = subprocess.run([python, "-c", "import antecede.core"], capture_output=True, text=True, env={})
+    assert "No module named 'antecede.core'" in bare.stderr
     assert done.noise[0] == f"{master}: its workers get antecede from here; they need {NEEDED}"
     ordered, audited, _ = done.out.split("exit code: ")
     near = apart("order", logs, "--out", tmp_path / "near", "--engine", "local")

@@ -11,6 +11,7 @@ from antecede.spark.auditing import event_audit as module
 from antecede.spark.auditing.event_audit import audit
 from tests.engines.engines import in_any_order
 from tests.event_rows import table, talk, without
+from tests.spark_session import NOT_THROUGH_CONNECT
 
 pytestmark = pytest.mark.spark
 
@@ -83,6 +84,7 @@ def test_the_verdict_does_not_depend_on_partitions_batches_or_rows(spark, partit
     found.done()
 
 
+@NOT_THROUGH_CONNECT  # it has no partitions to look at
 def test_few_events_whose_number_is_known_are_judged_by_one_task(spark, monkeypatch):
     monkeypatch.setattr(module, "_count_events_and_find_huge_executions", None)
     made = [row for number in range(12) for row in rows(f"x{number}")]

@@ -13,7 +13,7 @@ from pyspark.errors import PythonException
 
 from antecede.core.errors import CallerError, SetupError
 from antecede.spark.running import translate_spark_error
-from tests.commands import TRIANGLE, Done, apart, here
+from tests.commands import TRIANGLE, Done, apart, here, make_environment
 
 pytestmark = pytest.mark.spark
 
@@ -79,7 +79,7 @@ def test_ctrl_c_stops_spark_and_leaves_nothing(tmp_path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", program, *words],
         cwd=tmp_path,
-        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "temporary")},
+        env=make_environment(XDG_CACHE_HOME=str(tmp_path / "cache"), TMPDIR=str(tmp_path / "temporary")),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

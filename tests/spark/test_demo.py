@@ -11,6 +11,7 @@ from antecede.demo import lake
 from antecede.demo.feed import LiveShop
 from antecede.demo.follow import CAUSAL, SORTED, count_late_messages, show_live_shop
 from antecede.demo.watermark_sort import WatermarkSort
+from tests.spark_session import NOT_THROUGH_CONNECT
 
 pytestmark = pytest.mark.spark
 
@@ -28,6 +29,7 @@ def test_only_the_causal_order_keeps_effects_behind_their_causes(spark, tmp_path
     assert "<svg" in (tmp_path / "page.html").read_text()
 
 
+@NOT_THROUGH_CONNECT  # its jobs hand their rows to this process
 def test_the_live_shop_stays_in_causal_order_while_a_producer_stalls(spark, tmp_path):
     console = Console(width=110, record=True, file=io.StringIO())
     shop = LiveShop(rooms=6, seconds=4, stall_begins=1, stall_ends=3)

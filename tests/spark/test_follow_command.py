@@ -23,6 +23,7 @@ from antecede.spark.streams import source_files
 from antecede.streams.marks import list_marked_batches
 from tests.commands import Done, here
 from tests.spark.test_order_stream import make_batches, read, write_files
+from tests.spark_session import NOT_THROUGH_CONNECT
 from tests.streams.test_status import read_metrics
 
 pytestmark = pytest.mark.spark
@@ -166,15 +167,18 @@ def test_columns_and_types_that_come_later_are_kept(follow_lines) -> None:
     checkpoint = Path("checkpoint").absolute()
     write_line("1.json", 1, size=1, more={"x": 1})
 
+    is_over = threading.Event()
+
     def write_another() -> None:
-        while not list_marked_batches(checkpoint):
-            time.sleep(0.05)
+        while not is_over.wait(0.05) and not list_marked_batches(checkpoint):
+            pass
         write_line("2.json", 2, size="large", colour="red", more={"x": 1, "y": 2})
 
     writer = threading.Thread(target=write_another)
     writer.start()
     with stop_when_done(checkpoint, 2):
         done = follow_lines()
+    is_over.set()
     writer.join()
     assert done.code == 0, done
     first, second = (pq.read_table(f"out/ordered/batch={number}").to_pylist()[0] for number in range(2))
@@ -182,6 +186,7 @@ def test_columns_and_types_that_come_later_are_kept(follow_lines) -> None:
     assert (second["size"], second["colour"], second["more"]) == ("large", "red", {"x": 1, "y": 2})
 
 
+@NOT_THROUGH_CONNECT  # there another process reads the file
 def test_a_file_that_is_gone_before_it_is_read_stops_the_stream(follow_lines, monkeypatch) -> None:
     for number in (1, 2):
         write_line(f"{number}.json", number)
@@ -214,6 +219,7 @@ def test_a_run_that_was_killed_in_its_first_micro_batch_goes_on(follow_lines) ->
     assert moved.code == 2 and "began with" in moved.err and "lines, not with" in moved.err, moved
 
 
+@NOT_THROUGH_CONNECT  # there it stops behind the batch
 @pytest.mark.parametrize("json_word", [(), ("--json",)])
 def test_who_stops_a_stream_before_its_first_micro_batch_is_told_so(
     follow_lines, monkeypatch, json_word
@@ -239,6 +245,7 @@ def test_who_stops_a_stream_before_its_first_micro_batch_is_told_so(
     assert len(pq.read_table("out/ordered")) == 1
 
 
+@NOT_THROUGH_CONNECT  # there it is a server's
 @pytest.mark.parametrize("is_group", [True, False])
 def test_a_spark_that_is_ended_from_outside_is_told_in_a_sentence(tmp_path: Path, is_group: bool) -> None:
     """A signal to the whole group, as `timeout` and service managers send it; or to Java alone."""

@@ -25,6 +25,7 @@ from antecede.streams import ledger as ledger_module
 from antecede.streams import marks
 from antecede.streams.running import is_running
 from tests.message_rows import Row
+from tests.spark_session import NOT_THROUGH_CONNECT
 from tests.streams.conversations import FORMS, converse, spoil
 from tests.streams.driving import Driver, Tables, check_positions, cut
 from tests.streams.test_delta import read as read_delta
@@ -304,7 +305,7 @@ for _ in range(2):
 """
 
 
-@pytest.mark.skipif("SPARK_REMOTE" in os.environ, reason="through Spark Connect a batch is not interrupted")
+@NOT_THROUGH_CONNECT  # there a batch is not interrupted
 def test_a_query_that_is_stopped_in_the_middle_of_a_batch_says_nothing(tmp_path):
     write_files(tmp_path / "in", make_batches())
     words = [sys.executable, "-c", STOPS, str(tmp_path), SCHEMA]

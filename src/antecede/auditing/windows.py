@@ -100,18 +100,18 @@ def build_windows_around_findings(source: WindowSource, summary: Summary) -> lis
     choices = _choose_findings_to_draw(source, summary, 1)[:MOST_WINDOWS]
     tables = source.fetch_window_events(_list_spans_of_windows(source, choices), len(choices))
     graphs = [build_event_graph(table) for table in tables]
-    ghosts = _find_ghosts_of_missing_causes(source, choices, graphs)
+    missing_causes = _find_missing_causes(source, choices, graphs)
     late = _find_late_copies(source, choices, graphs)
     others = summary.executions - len({choice.execution for choice in choices})
     windows = []
-    for choice, graph, absent, copies in zip(choices, graphs, ghosts, late, strict=True):
+    for choice, graph, ghosts, copies in zip(choices, graphs, missing_causes, late, strict=True):
         windows.append(
             Window(
                 title=_write_window_title(choice),
-                events=_sort_events_causes_first_behind_ghosts(graph, absent),
+                events=_sort_events_causes_first_behind_ghosts(graph, ghosts),
                 edges=_list_edges_by_id(graph),
                 late=copies,
-                ghosts=absent,
+                ghosts=ghosts,
                 left_out=_describe_left_out_events(choice, len(graph.events.table), others),
             )
         )
@@ -171,18 +171,23 @@ def _make_span_of_beginning(window: int, choice: _Choice) -> Row:
     }
 
 
-def _find_ghosts_of_missing_causes(
+def _find_missing_causes(
     source: WindowSource, choices: list[_Choice], graphs: list[EventGraph]
 ) -> list[set[str]]:
-    """What events of each window name and the log has not; what a part of it lacks is looked up."""
-    absent = [set(graph.causes.ghosts["event"].to_pylist()) for graph in graphs]
-    doubtful = []
+    """The causes that events of each window name and the log does not have.
+
+    A window on a part of an execution also lacks causes that the log has elsewhere: these are looked up.
+    """
+    missing = [set(graph.causes.ghosts["event"].to_pylist()) for graph in graphs]
+    missing_in_parts = []
     for window, choice in enumerate(choices):
         if not choice.is_drawn_whole:
-            doubtful += [EventName(window, choice.execution, event) for event in sorted(absent[window])]
-    for row in source.locate_events(doubtful):
-        absent[row["window"]].discard(row["event"])
-    return absent
+            missing_in_parts += [
+                EventName(window, choice.execution, event) for event in sorted(missing[window])
+            ]
+    for located in source.locate_events(missing_in_parts):
+        missing[located["window"]].discard(located["event"])
+    return missing
 
 
 def _find_late_copies(

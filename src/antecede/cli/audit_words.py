@@ -9,9 +9,9 @@ from antecede.auditing.wording import REASONS
 from antecede.cli.logs import build_files_json, describe_files
 from antecede.cli.sentences import (
     SHOWN_SENTENCES,
-    escape_line_for_rich,
     format_first_quarantined_rows,
     format_first_sentences,
+    format_visible_line_for_rich,
 )
 from antecede.report.findings import MEANINGS, group_findings_by_kind
 from antecede.report.text import pluralize
@@ -55,10 +55,10 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
     """For people, in rich's markup: files, verdict, totals, findings by kind, records that cannot be read."""
     summary = run.summary
     quarantined = count_quarantined(run)
-    yield from map(escape_line_for_rich, describe_files(run.files, run.note))
-    yield f"[dim]{escape_line_for_rich(str(run.engine))}[/]"
+    yield from map(format_visible_line_for_rich, describe_files(run.files, run.note))
+    yield f"[dim]{format_visible_line_for_rich(str(run.engine))}[/]"
     color = "red" if summary.findings else "yellow" if quarantined or summary.unjudged else "green"
-    yield f"[bold {color}]{escape_line_for_rich(describe_audit_verdict(run))}[/]"
+    yield f"[bold {color}]{format_visible_line_for_rich(describe_audit_verdict(run))}[/]"
     numbers = [pluralize(summary.totals[name], word) for name, word in SHOWN_TOTALS.items()]
     yield f"{pluralize(summary.executions, 'execution')}: {', '.join(numbers)}"
     if summary.traces:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antecede.cli.logs import build_files_json, describe_files
 from antecede.cli.output import print_lines
-from antecede.cli.sentences import escape_line_for_rich
+from antecede.cli.sentences import format_visible_line_for_rich
 from antecede.core.errors import CallerError
 from antecede.report.text import pluralize
 
@@ -47,8 +47,8 @@ KEY = (
 
 def print_comparison(run: CompareRun, advice: list[Advice]) -> None:
     """For people: files, then for each execution its table, its sentence and the line to use."""
-    lines = [escape_line_for_rich(line) for line in describe_files(run.files, run.note)]
-    print_lines([*lines, f"[dim]{escape_line_for_rich(str(run.engine))}[/]"])
+    lines = [format_visible_line_for_rich(line) for line in describe_files(run.files, run.note)]
+    print_lines([*lines, f"[dim]{format_visible_line_for_rich(str(run.engine))}[/]"])
     compared = [one for one in advice if one.candidates]
     for one in compared[:SHOWN_EXECUTIONS]:
         print_lines(_describe_execution_traffic(one, len(advice) > 1))
@@ -58,7 +58,7 @@ def print_comparison(run: CompareRun, advice: list[Advice]) -> None:
     if more > 0:
         print_lines([f"\n... and {pluralize(more, 'more execution')}; --out DIR has them all"])
     if compared:
-        print_lines(["", f"[dim]{escape_line_for_rich(describe_table_columns(compared[0]))}[/]"])
+        print_lines(["", f"[dim]{format_visible_line_for_rich(describe_table_columns(compared[0]))}[/]"])
     silent = len(advice) - len(compared)
     if silent:
         print_lines([f"\n{pluralize(silent, 'execution')} without communication: nothing to compare there"])
@@ -68,13 +68,13 @@ def _describe_execution_traffic(advice: Advice, with_name: bool) -> Iterator[str
     from antecede.study.compare_sentences import format_figure
 
     facts = advice.facts
-    name = f"{escape_line_for_rich(facts.execution)}: " if with_name and facts.execution else ""
+    name = f"{format_visible_line_for_rich(facts.execution)}: " if with_name and facts.execution else ""
     copies = f", {facts.copies:,} copies" if facts.copies != facts.messages else ""
     numbers = f"{pluralize(facts.messages, 'message')}{copies}, {pluralize(facts.processes, 'process')}"
     travel = f"a message travels {format_figure(facts.travel)} {facts.unit} on average"
     yield f"\n[bold]{name}{numbers}; {travel}[/]"
     for note in facts.notes:
-        yield f"[dim]{escape_line_for_rich(note)}[/]"
+        yield f"[dim]{format_visible_line_for_rich(note)}[/]"
 
 
 def print_table_at_full_width(table: Table) -> None:
@@ -116,7 +116,7 @@ def _make_candidate_table(advice: Advice) -> Table:
     for heading in chosen.headings:
         table.add_column(heading, justify="left" if heading == "protocol" else "right", no_wrap=True)
     for row in chosen.rows:
-        table.add_row(*map(escape_line_for_rich, row))
+        table.add_row(*map(format_visible_line_for_rich, row))
     return table
 
 
@@ -166,19 +166,21 @@ def _format_rate_unless_zero(rate: float) -> str:
 def _describe_advice(advice: Advice) -> Iterator[str]:
     """The sentence with its reasons, the line to use, and what was not compared."""
     color = "green" if advice.winner else "yellow"
-    yield f"[bold {color}]{escape_line_for_rich(advice.sentence)}[/]"
+    yield f"[bold {color}]{format_visible_line_for_rich(advice.sentence)}[/]"
     others = advice.others[1:] if advice.winner else advice.others
     for line in others[:SHOWN_OTHERS]:
-        yield f"  {escape_line_for_rich(line)}"
+        yield f"  {format_visible_line_for_rich(line)}"
     if advice.use:
-        yield f"to use it: [bold]{escape_line_for_rich(advice.use)}[/]"
+        line_to_copy = format_visible_line_for_rich(advice.use, longest=None)
+        yield f"to use it: [bold]{line_to_copy}[/]"
     for name, share in _find_avoided_false_causality(advice).items():
         yield f"{name}: {share:.0%} of the needless waits of causal order are avoided"
     for candidate in advice.candidates:
         if not candidate.replay.finished:
-            yield f"[dim]{escape_line_for_rich(f'{candidate.variant.name} {candidate.reason}')}[/]"
+            yield f"[dim]{format_visible_line_for_rich(f'{candidate.variant.name} {candidate.reason}')}[/]"
     if advice.facts.left_out:
-        yield f"[dim]not compared: {escape_line_for_rich(describe_unfit_protocols(advice.facts.left_out))}[/]"
+        unfit = format_visible_line_for_rich(describe_unfit_protocols(advice.facts.left_out))
+        yield f"[dim]not compared: {unfit}[/]"
 
 
 def _find_avoided_false_causality(advice: Advice) -> dict[str, float]:

@@ -254,7 +254,7 @@ def _run_stream_until_drained_or_stopped(
         from antecede.spark.streams.follow import run_stream_until_stopped
 
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
-        prepare = _choose_batch_preparation(request, checkpoint)
+        prepare = _choose_batch_preparation(request, settings.checkpoint)
         with (
             _turn_stop_signals_into_event(restore_at_end) as is_stopping,
             _serve_metrics(request),
@@ -327,12 +327,12 @@ def _choose_batch_preparation(request: FollowRequest, checkpoint: Path) -> Prepa
     if request.is_change_log:
         from antecede.spark.streams.change_stream import link_and_remember_transactions
 
-        return lambda batch, number: link_and_remember_transactions(batch, number, checkpoint.absolute())
+        return lambda batch, number: link_and_remember_transactions(batch, number, checkpoint)
     if request.topics is not None:
         return None
     from antecede.spark.streams.source_files import check_files_of_batch
 
-    return lambda batch, number: check_files_of_batch(batch, number, checkpoint.absolute() / "spark")
+    return lambda batch, number: check_files_of_batch(batch, number, checkpoint / "spark")
 
 
 def _explain_source_errors(request: FollowRequest) -> AbstractContextManager[None]:

@@ -15,7 +15,7 @@ from antecede.cli.folders import check_folder_writable
 from antecede.cli.steps import show_spark_stages
 from antecede.core.errors import CallerError, SetupError
 from antecede.formats import Settings
-from antecede.formats.logs import check_settings
+from antecede.formats.logs import check_format_and_settings
 from antecede.formats.registry import join_format_names
 from antecede.report.text import pluralize
 from antecede.scratch import make_scratch_folder
@@ -62,7 +62,7 @@ def make_log_settings(
 
 def check_log_options(format: str | None, settings: Settings, staging: str | None) -> None:
     """Refuse what no engine can work with, before one is started."""
-    check_settings(format, settings)
+    check_format_and_settings(format, settings)
     if staging is not None:
         check_folder_writable(Path(staging).absolute(), f"--staging {staging}")
 

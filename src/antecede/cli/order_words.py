@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from antecede.cli.folders import format_written_paths
 from antecede.cli.order_runs import TABLES, OrderRun
-from antecede.cli.sentences import escape_line_for_rich, format_first_quarantined_rows
+from antecede.cli.sentences import format_first_quarantined_rows, format_visible_line_for_rich
 from antecede.report.text import format_visible_line, pluralize
 
 
@@ -36,7 +36,7 @@ def describe_order(run: OrderRun) -> Iterator[str]:
     if run.refused:
         yield f"[bold]quarantined[/] {run.counts['quarantined']:,}"
         yield from format_first_quarantined_rows(run.refused, run.counts["quarantined"])
-    yield from (escape_line_for_rich(f"note: {note}") for note in run.facts["notes"])
+    yield from (format_visible_line_for_rich(f"note: {note}") for note in run.facts["notes"])
     yield from format_written_paths(run.places)
 
 

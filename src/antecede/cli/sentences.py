@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from antecede.report.text import format_visible_line
+from antecede.report.text import LONGEST, format_visible_line
 
 SHOWN_SENTENCES = 3
 """Findings of a kind, or rows in quarantine, that are told on the screen."""
 
 
-def escape_line_for_rich(text: str) -> str:
-    """Text from a log for rich, which takes brackets for markup."""
+def format_visible_line_for_rich(text: str, longest: int | None = LONGEST) -> str:
+    """As `format_visible_line`, for rich, which takes brackets for markup."""
     from rich.markup import escape
 
-    return escape(format_visible_line(text))
+    return escape(format_visible_line(text, longest))
 
 
 def format_first_sentences(sentences: list[str], total: int) -> Iterator[str]:
     """A line for each sentence, and one for those of the `total` that are left out."""
     for sentence in sentences:
-        yield f"  {escape_line_for_rich(sentence)}"
+        yield f"  {format_visible_line_for_rich(sentence)}"
     if total > len(sentences):
         yield f"  [dim]... and {total - len(sentences):,} more[/]"
 

@@ -63,7 +63,7 @@ def simulate_command(
     if json and show:
         raise CallerError("--json is for programs and --show for people: give one of them")
     if campaign is not None:
-        _check_campaign_options(context)
+        _refuse_options_beside_campaign(context)
         raise typer.Exit(run_and_print_campaign(campaign, seed, protocol, json))
     faults = {
         "fifo": fifo or None, "loss": loss, "duplicate": duplicate, "partitions": partitions,
@@ -155,8 +155,8 @@ def _simulate_and_write_files(
     return run
 
 
-def _check_campaign_options(context: typer.Context) -> None:
-    """A campaign makes its own plans: refuse what would describe one."""
+def _refuse_options_beside_campaign(context: typer.Context) -> None:
+    """A campaign makes its own plans: refuse what would describe one beside --campaign."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
     if other := sorted(given - {"campaign", "protocol", "seed", "json"}):

@@ -162,8 +162,11 @@ class Station:
         if effects is not None:
             self._queue_packets(effects.packets)
 
-    def admit_and_count_sent_before(self, name: str, address: str | None) -> int:
-        """Let a newcomer in; returns how many messages this process sent before, also if asked again."""
+    def admit_member(self, name: str, address: str | None) -> int:
+        """Let a newcomer in; returns how many messages this process had sent before.
+
+        Asking again for the same member changes nothing, and gives the first answer.
+        """
         admit = self._get_endpoint_method_or_refuse("admit", "members", "probabilistic")
         if name not in self.admissions:
             sent = admit(name)

@@ -94,7 +94,8 @@ def show_live_shop(
     feed = Feed(landed, folder / "landed")
     sorting = WatermarkSort(1000 * delay_seconds)
     with (
-        open_session(**SHORT_RUN) as spark,
+        # Embedded, whatever the environment says: both jobs hand their rows to this process.
+        open_session("local[*]", **SHORT_RUN) as spark,
         _run_ordering_and_sorting_jobs(spark, folder, sorting) as raise_job_error,
     ):
         viewer = _Viewer(console, folder, events, feed, sorting)

@@ -35,7 +35,7 @@ from antecede.events.messages import (
     match_events_by_message,
 )
 from antecede.events.processes import Actors, assign_tracks_and_places, encode_actors_and_clocks
-from antecede.events.row_order import sort_event_rows
+from antecede.events.row_order import find_row_order
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
 from antecede.kernels.histories import Edges, find_clock_edges
 from antecede.kernels.linear_order import EdgePart, Ranks, order_events_by_edges, sort_by_ranks
@@ -140,7 +140,7 @@ def build_event_graph(table: pa.Table) -> EventGraph:
         # To encode the ids of messages takes as long as to find out who acts.
         encoding = other_thread.submit(dictionary_encode_columns, table.select(many_names), MANY_NAMES)
         table = dictionary_encode_columns(table, FEW_NAMES)
-        rows, execution, executions = sort_event_rows(table)
+        rows, execution, executions = find_row_order(table)
         table = _reorder_rows_in_one_piece(table.drop_columns(many_names), rows)
         ids = other_thread.submit(link_events_by_ids, table, execution, executions)
         who = encode_actors_and_clocks(table, execution)

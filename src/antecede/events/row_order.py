@@ -25,8 +25,8 @@ class RowOrder(NamedTuple):
     executions: pa.Array  # names by code
 
 
-def sort_event_rows(table: pa.Table) -> RowOrder:
-    """The rows by execution, process, index, time, line and then by names, nulls last.
+def find_row_order(table: pa.Table) -> RowOrder:
+    """The numbers of the rows by execution, process, index, time, line and then by names, nulls last.
 
     An execution that is null is the one called "".
     """
@@ -38,9 +38,10 @@ def sort_event_rows(table: pa.Table) -> RowOrder:
     line = to_integers(get_column(table, "line"), _LAST)
     keys = (execution, process, index, time, line)
     # Logs are mostly written in the order of each process: then a counting sort by process is enough.
-    rows = group_by_key(process, len(process_names) + 1)[1]
+    rows = group_by_key(process, len(process_names) + 1).items
     if len(executions) > 1:
-        rows = rows[group_by_key(execution[rows], len(executions))[1]]
+        by_execution = group_by_key(execution[rows], len(executions))
+        rows = rows[by_execution.items]
     is_tied = np.zeros(len(rows), dtype=np.bool_)
     if not _check_order_and_mark_ties(rows, *keys, is_tied):
         rows = np.lexsort(keys[::-1]).astype(np.int64, copy=False)

@@ -23,24 +23,24 @@ _one = msgspec.json.Decoder(dict[str, Count], strict=False)
 _many = msgspec.json.Decoder(list[dict[str, Count]], strict=False)
 
 
-class ClockColumn(NamedTuple):
+class ClocksAndOwnEntries(NamedTuple):
     """Some clocks without entries of 0, and the entries of their own processes."""
 
     clocks: pa.MapArray
-    owns: Ints
+    own_entries: Ints
     """NO_ENTRY where a clock has none for its process."""
 
 
-def decode_clocks_or_empty(texts: pa.Array, processes: pa.Array) -> ClockColumn:
+def decode_clocks_or_empty(texts: pa.Array, processes: pa.Array) -> ClocksAndOwnEntries:
     """The clocks of some records; an empty one, without an own entry, where `decode_clock` would refuse."""
     plain = read_plain_clocks(texts, processes)
     if plain is not None:
         return plain
     decoded = _decode_clocks(texts.to_pylist())
-    return build_clock_column([{} if clock is None else clock for clock in decoded], processes)
+    return build_clocks_and_own_entries([{} if clock is None else clock for clock in decoded], processes)
 
 
-def read_plain_clocks(texts: pa.Array, processes: pa.Array) -> ClockColumn | None:
+def read_plain_clocks(texts: pa.Array, processes: pa.Array) -> ClocksAndOwnEntries | None:
     """The clocks of records that all have plain ones, or say `null`; None if one is not plain."""
     _, offsets_buffer, text_buffer = texts.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32)[texts.offset : texts.offset + len(texts) + 1]
@@ -59,8 +59,8 @@ def read_plain_clocks(texts: pa.Array, processes: pa.Array) -> ClockColumn | Non
     codes, counts = scanned.codes, scanned.counts
     own_codes = pc.fill_null(pc.index_in(processes, keys), -1).to_numpy()
     is_own = codes == own_codes[rows]
-    owns = np.full(len(sizes), NO_ENTRY, np.int64)
-    owns[rows[is_own]] = counts[is_own]
+    own_entries = np.full(len(sizes), NO_ENTRY, np.int64)
+    own_entries[rows[is_own]] = counts[is_own]
     is_counted = counts > 0
     if not is_counted.all():
         codes, counts = codes[is_counted], counts[is_counted]
@@ -70,16 +70,16 @@ def read_plain_clocks(texts: pa.Array, processes: pa.Array) -> ClockColumn | Non
     mask = np.append(is_absent, False) if is_absent.any() else None
     ends = pa.array(offsets_of_maps, mask=mask)
     clocks = pa.MapArray.from_arrays(ends, keys.take(pa.array(codes)), pa.array(counts))
-    return ClockColumn(clocks, owns)
+    return ClocksAndOwnEntries(clocks, own_entries)
 
 
-def build_clock_column(clocks: Sequence[Clock | None], processes: pa.Array) -> ClockColumn:
+def build_clocks_and_own_entries(clocks: Sequence[Clock | None], processes: pa.Array) -> ClocksAndOwnEntries:
     """The clocks of records that were decoded one by one."""
     column = build_map_column(clocks, CLOCK)
-    owns = pc.fill_null(find_clock_entries(column, processes), NO_ENTRY).to_numpy()
+    own_entries = pc.fill_null(find_clock_entries(column, processes), NO_ENTRY).to_numpy()
     if 0 in column.items.to_numpy():
         column = build_map_column([clock and drop_zero_entries(clock) for clock in clocks], CLOCK)
-    return ClockColumn(column, owns)
+    return ClocksAndOwnEntries(column, own_entries)
 
 
 def missing_entries_to_null(own_entries: Ints) -> pa.Array:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from antecede.core.wire import Count
-from antecede.formats.clocks import build_clock_column, missing_entries_to_null, read_plain_clocks
+from antecede.formats.clocks import build_clocks_and_own_entries, missing_entries_to_null, read_plain_clocks
 from antecede.formats.columns import (
     LIST_COLUMNS,
     NAME_COLUMNS,
@@ -174,8 +174,8 @@ def _parse_clocks_and_own_entries(cells: pa.Array, processes: pa.Array) -> tuple
         raise Odd
     column = read_plain_clocks(pc.fill_null(cells, "null"), processes)
     if column is None:
-        column = build_clock_column(_decode_json_cells(cells, _clocks), processes)
-    return column.clocks, missing_entries_to_null(column.owns)
+        column = build_clocks_and_own_entries(_decode_json_cells(cells, _clocks), processes)
+    return column.clocks, missing_entries_to_null(column.own_entries)
 
 
 def _parse_list_cells(cells: pa.Array) -> pa.Array:

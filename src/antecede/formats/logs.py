@@ -32,8 +32,8 @@ class FileRead(NamedTuple):
     """Words for kinds that are not known, some."""
 
 
-def check_settings(format: str | None, settings: Settings) -> None:
-    """What is wrong with the settings is the caller's fault, and said before any file is read."""
+def check_format_and_settings(format: str | None, settings: Settings) -> None:
+    """Refuse an unknown format and wrong settings: the caller's fault, and said before any file is read."""
     if format is not None and format not in FORMATS:
         raise CallerError(f"no format {format!r}; choose one of {join_format_names()}")
     known_fields = OWN.keys() | ndjson.NAMES.keys()

@@ -129,7 +129,7 @@ def _add_json_block(
             return
         for record in decode_objects(split_lines(block.data, block.first_line), events.mapper.rows):
             typed.learn_keys(record.value)
-            add_json_record(record, events, is_event)
+            _add_or_quarantine_json_record(record, events, is_event)
 
 
 def split_block(block: LineBlock) -> list[LineBlock]:
@@ -141,11 +141,11 @@ def split_block(block: LineBlock) -> list[LineBlock]:
 def add_json_records(records: Iterable[Raw], events: MappedEvents, is_event: Check | None = None) -> None:
     """Read records into events, one by one."""
     for record in decode_objects(records, events.mapper.rows):
-        add_json_record(record, events, is_event)
+        _add_or_quarantine_json_record(record, events, is_event)
 
 
-def add_json_record(record: Record, events: MappedEvents, is_event: Check | None) -> None:
-    """One record, unless it is a header."""
+def _add_or_quarantine_json_record(record: Record, events: MappedEvents, is_event: Check | None) -> None:
+    """Add the event of a record, unless it is a header; a record that is refused goes to quarantine."""
     try:
         if is_event is None or is_event(events.mapper, record.value):
             events.mapper.add_record(record.line, record.value)

@@ -42,7 +42,7 @@ STAGED_PARTS = pa.schema(
 
 PART_EVENTS = EVENTS.append(pa.field("part", pa.int64()))
 
-PART_SPANS = pa.schema(
+PROCESS_SPANS_OF_PARTS = pa.schema(
     {
         "execution": pa.string(),
         "process": pa.string(),
@@ -159,7 +159,7 @@ def measure_part_spans(events: pa.Table, part: int) -> pa.Table:
     )
     spans = spans.rename_columns(["execution", "process", "rows", "low", "high"])
     spans = spans.append_column("part", pa.repeat(pa.scalar(part), len(spans)))
-    return spans.select(PART_SPANS.names).cast(PART_SPANS)
+    return spans.select(PROCESS_SPANS_OF_PARTS.names).cast(PROCESS_SPANS_OF_PARTS)
 
 
 def compute_part_offsets(spans: pa.Table, basis: str | None) -> pa.Table:

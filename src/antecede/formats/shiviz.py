@@ -144,11 +144,11 @@ class Scan:
             arrays.append(columns[name])
         texts, hosts = columns["clock"], columns["host"]
         column = clocks.decode_clocks_or_empty(texts, hosts)
-        self.owns.append(column.owns)
+        self.owns.append(column.own_entries)
         self.clocks.append(column.clocks)
-        for row in np.flatnonzero(column.owns == clocks.NO_ENTRY).tolist():
+        for row in np.flatnonzero(column.own_entries == clocks.NO_ENTRY).tolist():
             self.reasons.append(_explain_unreadable_clock(texts[row].as_py(), hosts[row].as_py()))
-        self.tally.add_records(piece.label, hosts, column.owns, columns["event"])
+        self.tally.add_records(piece.label, hosts, column.own_entries, columns["event"])
 
     def _add_gap_unless_blank(self, begin: int, end: int, records_of_piece: int, is_last: bool) -> None:
         """Lines that are in no record, unless they are blank; so many records of the piece are before them.

@@ -68,22 +68,24 @@ def find_span_columns(names: Collection[str]) -> dict[str, str] | None:
     """The columns of a span, by what is read from them; None if those are not there that every span has."""
     plain = {name.replace("_", "").lower(): name for name in reversed(list(names))}
     found = {}
-    for what, usual in COLUMNS.items():
+    for span_field, usual in COLUMNS.items():
         if name := next((plain[one] for one in usual if one in plain), None):
-            found[what] = name
-    return found if all(what in found for what in NEEDED) else None
+            found[span_field] = name
+    return found if all(span_field in found for span_field in NEEDED) else None
 
 
 def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
     rows = FileRows(source.name)
     found = []
-    convert = _SpanMaker()
+    maker = _SpanMaker()
     for line, row, raw in _iterate_rows(source, rows):
         try:
-            found.append(convert.make_span(line, row))
+            found.append(maker.make_span(line, row))
         except Refused as reason:
-            rows.add_to_quarantine(line, str(reason), values.as_text(row) if raw is None else raw)
+            if raw is None:
+                raw = values.as_text(row)
+            rows.add_to_quarantine(line, str(reason), raw)
     spans.set_event_columns(rows, found)
     return rows
 
@@ -158,8 +160,8 @@ class _SpanMaker:
     def make_span(self, line: int, row: Row) -> spans.Span:
         columns = self._require_span_columns(row)
 
-        def get_cell(what: str) -> Any:
-            return row.get(columns[what]) if what in columns else None
+        def get_cell(span_field: str) -> Any:
+            return row.get(columns[span_field]) if span_field in columns else None
 
         trace = _require_id(get_cell("trace"), "trace id")
         start = _read_time_ms_guessing_unit(get_cell("start"))
@@ -172,6 +174,7 @@ class _SpanMaker:
         service = [get_cell("service") or resource.get("service.name"), resource.get("service.instance.id")]
         used = set(columns.values())
         others = {key: value for key, value in row.items() if key not in used and not _is_empty(value)}
+        name = get_cell("name")
         return spans.Span(
             line=line,
             trace=trace,
@@ -179,7 +182,7 @@ class _SpanMaker:
             service="/".join(_decode_to_text(part) for part in service if part) or None,
             kind=parse_span_kind(get_cell("kind")),
             parent=_parse_id_or_none(get_cell("parent")),
-            name=_decode_to_text(get_cell("name")) if get_cell("name") else None,
+            name=_decode_to_text(name) if name else None,
             start=start,
             end=end,
             ended=end is not None,

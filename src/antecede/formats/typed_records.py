@@ -16,8 +16,8 @@ import pyarrow as pa
 from antecede.core.wire import Count
 from antecede.formats import values
 from antecede.formats.clocks import (
-    ClockColumn,
-    build_clock_column,
+    ClocksAndOwnEntries,
+    build_clocks_and_own_entries,
     missing_entries_to_null,
     read_plain_clocks,
 )
@@ -34,6 +34,7 @@ from antecede.formats.columns import (
     build_times_ms_and_unknown_texts,
 )
 from antecede.formats.jsons import ERRORS, are_all_lines_objects
+from antecede.kernels.ragged import compute_starts
 
 MOST_KEYS = 500
 """Keys of a file for which a type is worth its making."""
@@ -261,7 +262,7 @@ class _Columns:
             raise Odd
         owns = pa.nulls(len(self.records), pa.int64())
         if (given := self._collect_column_values("clock")) is not None:
-            columns["clock"], own_entries = _parse_clocks(given, columns["process"])
+            columns["clock"], own_entries = _parse_clocks_and_own_entries(given, columns["process"])
             owns = missing_entries_to_null(own_entries)
         if (given := self._collect_column_values("text")) is not None:
             columns["text"] = build_text_column(given)
@@ -303,20 +304,23 @@ def _json_nulls_to_none(raws: Sequence[msgspec.Raw | None]) -> list[msgspec.Raw 
     return [None if raw is None or (len(raw) == size and bytes(raw) == NULL) else raw for raw in raws]
 
 
-def _parse_clocks(raws: Sequence[msgspec.Raw | None], processes: pa.Array) -> ClockColumn:
-    """Clocks from their JSON; raises Odd if one is none."""
-    texts = [NULL if raw is None else raw for raw in raws]
-    offsets = np.zeros(len(texts) + 1, np.int32)
-    np.cumsum(np.fromiter(map(len, texts), np.int32, len(texts)), out=offsets[1:])
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(texts))]
-    column = read_plain_clocks(pa.Array.from_buffers(pa.binary(), len(texts), buffers), processes)
-    if column is not None:
-        return column
+def _parse_clocks_and_own_entries(
+    raw_clocks: Sequence[msgspec.Raw | None], process_of_record: pa.Array
+) -> ClocksAndOwnEntries:
+    """Clocks from their JSON, and their entries for these processes; raises Odd if one is no clock."""
+    texts = [NULL if raw is None else raw for raw in raw_clocks]
+    lengths = np.fromiter(map(len, texts), np.int32, len(texts))
+    starts = pa.py_buffer(compute_starts(lengths).astype(np.int32))
+    joined = pa.py_buffer(b"".join(texts))
+    column = pa.Array.from_buffers(pa.binary(), len(texts), [None, starts, joined])
+    plain = read_plain_clocks(column, process_of_record)
+    if plain is not None:
+        return plain
     try:
         clocks = _clocks.decode(b"[" + b",".join(texts) + b"]")
     except ERRORS:
         raise Odd from None
-    return build_clock_column(clocks, processes)
+    return build_clocks_and_own_entries(clocks, process_of_record)
 
 
 def _add_field_to_rows(

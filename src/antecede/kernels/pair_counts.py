@@ -90,7 +90,9 @@ def _fill_in_ordered_pairs_of_small_executions(
         if size <= most_events:
             width = count_words_for_bits(size)
             sets = buffer[: size * width].reshape(size, width)
-            counts[execution] = _count_ordered_pairs_from_block(cause_starts, causes, low, high, size, sets)
+            counts[execution] = _count_pairs_with_first_event_in_block(
+                cause_starts, causes, low, size, high, sets
+            )
 
 
 @compiled
@@ -98,36 +100,39 @@ def count_ordered_pairs_by_bits(cause_starts: Ints, causes: Ints, block_size: in
     """The pairs of a large execution, by blocks of sources."""
     size = len(cause_starts) - 1
     count = 0
-    for low in range(0, size, block_size):
-        sets = np.zeros((size - low, count_words_for_bits(block_size)), dtype=np.uint64)
-        count += _count_ordered_pairs_from_block(cause_starts, causes, low, size, block_size, sets)
+    for block_start in range(0, size, block_size):
+        sets = np.zeros((size - block_start, count_words_for_bits(block_size)), dtype=np.uint64)
+        count += _count_pairs_with_first_event_in_block(
+            cause_starts, causes, block_start, block_size, size, sets
+        )
     return count
 
 
 @compiled
-def _count_ordered_pairs_from_block(
+def _count_pairs_with_first_event_in_block(
     cause_starts: Ints,
     causes: Ints,
-    low: int,
-    high: int,
-    sources: int,
-    sets: BitSets,
+    block_start: int,
+    block_size: int,
+    end: int,
+    scratch_sets: BitSets,
 ) -> int:
-    """How many pairs have their first event among `sources` events from `low`, their second below `high`.
+    """How many pairs have their first event in a block, and their second before `end`.
 
-    `sets` has a row for each event from `low`: the sources before it, and itself.
+    The block has `block_size` events from `block_start`. `scratch_sets` has a row for each event from
+    `block_start` to `end`, and is overwritten: the events of the block before it and, if it is one, itself.
     """
     count = 0
-    for event in range(low, high):
-        past = sets[event - low]
+    for event in range(block_start, end):
+        past = scratch_sets[event - block_start]
         past[:] = 0
         for k in range(cause_starts[event], cause_starts[event + 1]):
-            if causes[k] >= low:
-                merge_bits(sets[causes[k] - low], past)
+            if causes[k] >= block_start:
+                merge_bits(scratch_sets[causes[k] - block_start], past)
         for word in past:
             count += count_ones(word)
-        if event - low < sources:
-            add_bit(past, event - low)
+        if event - block_start < block_size:
+            add_bit(past, event - block_start)
     return count
 
 

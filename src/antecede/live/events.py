@@ -55,11 +55,12 @@ class EventFile:
                     self._check_incomplete_last_line(line)
                     break
                 whole += len(line)
-                self._check_event_and_note_its_number(line)
+                self._record_event_line(line)
                 self._index += 1
         os.ftruncate(self._file, whole)
 
-    def _check_event_and_note_its_number(self, line: bytes) -> None:
+    def _record_event_line(self, line: bytes) -> None:
+        """Refuse a line that is no event of this process; note the number of a send or a delivery."""
         try:
             event = _read_event(line)
             number = int(event.event.rpartition(":")[2])

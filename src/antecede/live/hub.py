@@ -298,7 +298,7 @@ class Hub:
         scheme, place = split_address(peer.address)
         made: list[Connection] = []
 
-        def make_and_register_connection() -> Connection:
+        def make_connection() -> Connection:
             connection = Connection(self, peer.name)
             self._connections[connection] = None
             made.append(connection)
@@ -306,7 +306,7 @@ class Hub:
 
         try:
             async with asyncio.timeout(self.handshake_time):
-                await self.transports[scheme].dial(place, make_and_register_connection)
+                await self.transports[scheme].dial(place, make_connection)
         except (OSError, TimeoutError) as error:
             for connection in made:
                 connection.close("could not connect")

@@ -146,7 +146,7 @@ def _apply_input_or_raise(
 
 def _apply_group_change(station: Station, change: Change) -> Applied:
     if isinstance(change, AdmitInput):
-        return Applied(sent=station.admit_and_count_sent_before(change.peer, change.address))
+        return Applied(sent=station.admit_member(change.peer, change.address))
     if isinstance(change, LinkInput):
         station.add_or_remove_link(change.peer, change.is_added)
     elif isinstance(change, DismissInput):

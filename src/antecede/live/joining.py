@@ -210,9 +210,8 @@ def _check_addresses(
             continue
         scheme, _ = split_address(address)
         if scheme not in transports:
-            raise CallerError(
-                f"{address}: no transport {scheme!r}; there are {', '.join(sorted([*transports, SCHEME]))}"
-            )
+            known = ", ".join(sorted([*transports, SCHEME]))
+            raise CallerError(f"{address}: no transport {scheme!r}; there are {known}")
     unreachable = [name for name, address in peers.items() if address is None]
     if unreachable and listen is None:
         raise CallerError(

@@ -32,7 +32,7 @@ from antecede.formats.linked_traces import (
 from antecede.formats.logs import FileRead, check_any_file_readable
 from antecede.formats.native import count_native_rows
 from antecede.formats.settings import Settings
-from antecede.local.files import FileTables, collect_quarantine, read_file
+from antecede.local.files import FileTables, collect_quarantine, read_file_or_note_error
 from antecede.local.gather import join_files_into_executions
 from antecede.tables import EVENTS
 
@@ -188,7 +188,8 @@ def _read_file_facts(file_number: int, name: str, format: str | None, settings: 
     rows = count_native_rows(name, format, settings)
     if rows:
         return make_empty_facts(FileRead(name, "parquet", rows, 0))
-    return collect_file_facts(file_number, read_file(name, name, format, settings), is_alone=False)
+    tables = read_file_or_note_error(name, name, format, settings)
+    return collect_file_facts(file_number, tables, is_alone=False)
 
 
 def read_events_and_quarantine(
@@ -196,7 +197,8 @@ def read_events_and_quarantine(
 ) -> tuple[pa.Table, pa.Table]:
     """The events of a set of files, and the records that could not be read."""
     tables = {
-        number: read_file(name, path, format, settings) for number, (name, path) in file_set.files.items()
+        number: read_file_or_note_error(name, path, format, settings)
+        for number, (name, path) in file_set.files.items()
     }
     decisions = file_set.decisions
     if decisions is None:

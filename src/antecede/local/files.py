@@ -21,26 +21,26 @@ class FileTables(NamedTuple):
     """Whether it is our own table, which is taken as it is, whatever other files say."""
 
 
-def read_file(name: str, path: str, format: str | None, settings: Settings) -> FileTables:
-    """Read the file at a path; its rows call it by its name.
+def read_file_or_note_error(shown_name: str, path: str, format: str | None, settings: Settings) -> FileTables:
+    """Read the file at a path; its rows and errors call it by the shown name.
 
     What is wrong with it is told in its FileRead; the caller's errors are raised.
     """
     try:
         if count_native_rows(path, format, settings):
-            events = read_native_table(path, name)
-            return FileTables(FileRead(name, "parquet", len(events), 0), events, is_native=True)
+            events = read_native_table(path, shown_name)
+            return FileTables(FileRead(shown_name, "parquet", len(events), 0), events, is_native=True)
         with open(path, "rb") as file:
-            parsed = read(file.read(), name, format, settings)
+            parsed = read(file.read(), shown_name, format, settings)
     except CallerError:
         raise
     except AntecedeError as error:
-        return FileTables(FileRead(name, None, 0, 1, str(error)))
+        return FileTables(FileRead(shown_name, None, 0, 1, str(error)))
     except OSError as error:
-        reason = f"{name}: cannot be read ({error.strerror}); check the path and its permissions"
-        return FileTables(FileRead(name, None, 0, 1, reason))
+        reason = f"{shown_name}: cannot be read ({error.strerror}); check the path and its permissions"
+        return FileTables(FileRead(shown_name, None, 0, 1, reason))
     unknown = tuple(list_unknown_kinds(parsed.events))
-    file_read = FileRead(name, parsed.format, len(parsed.events), len(parsed.quarantine), None, unknown)
+    file_read = FileRead(shown_name, parsed.format, len(parsed.events), len(parsed.quarantine), None, unknown)
     return FileTables(file_read, parsed.events, parsed.quarantine)
 
 

@@ -12,7 +12,7 @@ from antecede.formats.across import AMBIGUOUS, CAN_BE_AMBIGUOUS, describe_ambigu
 from antecede.formats.logs import (
     FileRead,
     check_any_file_readable,
-    check_settings,
+    check_format_and_settings,
     describe_file_counts,
     describe_unknown_kinds,
     join_notes,
@@ -25,7 +25,7 @@ from antecede.local.file_sets import (
     collect_file_facts,
     decide_executions_and_traces,
 )
-from antecede.local.files import collect_quarantine, read_file
+from antecede.local.files import collect_quarantine, read_file_or_note_error
 from antecede.report.notebook import preview_files, render_heading_with_previews
 from antecede.tables import EVENTS
 
@@ -74,9 +74,9 @@ def read_logs(
 
         events, quarantine, files = antecede.read_logs(["gateway.log", "workers/"])
     """
-    check_settings(format, settings)
+    check_format_and_settings(format, settings)
     names = list_files(normalize_paths(paths))
-    tables = [read_file(name, name, format, settings) for name in names]
+    tables = [read_file_or_note_error(name, name, format, settings) for name in names]
     files = [table.file for table in tables]
     check_any_file_readable(files)
     is_alone = len(tables) == 1

@@ -57,33 +57,33 @@ class StampPlan(NamedTuple):
     """Of packets."""
 
 
-def make_kernel_columns(columns: Columns, plan: StampPlan) -> Columns:
+def make_kernel_columns(user_columns: Columns, plan: StampPlan) -> Columns:
     """The columns for the kernel: those of the stamp, and those that are for the kernel as they are."""
-    columns, odd_count = _convert_float_counts_to_integers(columns)
-    projected = _PROJECTIONS[plan.form](columns, plan)
+    user_columns, odd_count = _convert_float_counts_to_integers(user_columns)
+    projected = _PROJECTIONS[plan.form](user_columns, plan)
     if odd_count is not None:
         fault = projected.get("fault")
         projected["fault"] = odd_count if fault is None else pc.coalesce(odd_count, fault)
     if not plan.wants_past:
         projected.pop("past", None)
     for name in ("group", "content", "record_place", "unseen"):
-        if name in columns:
-            projected[name] = columns[name]
+        if name in user_columns:
+            projected[name] = user_columns[name]
     for name in ("arrival", "time"):
-        if name in columns:
-            projected[name] = times_to_numbers(columns[name])
+        if name in user_columns:
+            projected[name] = times_to_numbers(user_columns[name])
     return projected
 
 
-def _convert_float_counts_to_integers(columns: Columns) -> tuple[Columns, pa.Array | None]:
+def _convert_float_counts_to_integers(user_columns: Columns) -> tuple[Columns, pa.Array | None]:
     """The columns with integers for floats; and the fault of rows with a count that is no whole number."""
     cases = []
     for name, text in NO_WHOLE_NUMBER.items():
-        if name in columns and has_floats(columns[name].type):
-            whole, is_odd = convert_floats_to_integers_and_mark_fractions(columns[name])
-            columns = {**columns, name: whole}
+        if name in user_columns and has_floats(user_columns[name].type):
+            whole, is_odd = convert_floats_to_integers_and_mark_fractions(user_columns[name])
+            user_columns = {**user_columns, name: whole}
             cases.append((is_odd, text))
-    return columns, _describe_first_fault(*cases) if cases else None
+    return user_columns, _describe_first_fault(*cases) if cases else None
 
 
 def times_to_numbers(moments: pa.Array) -> pa.Array:
@@ -147,36 +147,38 @@ def to_names_used_in_stamps(
     return pc.if_else(pc.greater_equal(places, 0), places, None)
 
 
-def _project_vector_stamps(columns: Columns, plan: StampPlan) -> Columns:
+def _make_kernel_columns_for_vector(user_columns: Columns, plan: StampPlan) -> Columns:
     """A count for each sender; the sender's own counts the message."""
-    stamp = columns["stamp"]
-    return {"needs": stamp, **_project_sender_number_and_receiver(columns, stamp, plan)}
+    stamp = user_columns["stamp"]
+    return {"needs": stamp, **_make_sender_number_and_receiver_columns(user_columns, stamp, plan)}
 
 
-def _project_sender_number_and_receiver(columns: Columns, vector: pa.Array, plan: StampPlan) -> Columns:
+def _make_sender_number_and_receiver_columns(
+    user_columns: Columns, vector: pa.Array, plan: StampPlan
+) -> Columns:
     """Sender and receiver as a vector of times names them, and the sender's own entry."""
     projected = {}
     if pt.is_map(vector.type):
-        sender = to_names_used_in_stamps(columns["sender"], vector.type.key_type, plan.members)
+        sender = to_names_used_in_stamps(user_columns["sender"], vector.type.key_type, plan.members)
         projected["number"] = _take_entry_of_each_map_by_name(vector, sender)
         projected["sender"] = to_text(sender)
-        if "receiver" in columns:
+        if "receiver" in user_columns:
             projected["receiver"] = to_text(
-                to_names_used_in_stamps(columns["receiver"], vector.type.key_type, plan.members)
+                to_names_used_in_stamps(user_columns["receiver"], vector.type.key_type, plan.members)
             )
         return projected
-    projected["sender"] = find_entry_places(columns["sender"], plan.members)
+    projected["sender"] = find_entry_places(user_columns["sender"], plan.members)
     projected["number"] = _take_entry_of_each_list_at_place(vector, projected["sender"])
-    if "receiver" in columns:
-        projected["receiver"] = find_entry_places(columns["receiver"], plan.members)
+    if "receiver" in user_columns:
+        projected["receiver"] = find_entry_places(user_columns["receiver"], plan.members)
     return projected
 
 
-def _project_matrix_stamps(columns: Columns, plan: StampPlan) -> Columns:
+def _make_kernel_columns_for_matrix(user_columns: Columns, plan: StampPlan) -> Columns:
     """Row x has what x has sent to each, before this message; only the receiver's column is of use."""
-    receiver = find_entry_places(columns["receiver"], plan.members)
-    sender = find_entry_places(columns["sender"], plan.members)
-    column, is_square = _take_matrix_columns_and_mark_squares(columns["stamp"], receiver)
+    receiver = find_entry_places(user_columns["receiver"], plan.members)
+    sender = find_entry_places(user_columns["sender"], plan.members)
+    column, is_square = _take_matrix_columns_and_mark_squares(user_columns["stamp"], receiver)
     number = pc.add(_take_entry_of_each_list_at_place(column, sender), 1)
     size = pc.list_value_length(column)
     not_square = pc.binary_join_element_wise(
@@ -189,13 +191,13 @@ def _project_matrix_stamps(columns: Columns, plan: StampPlan) -> Columns:
         (~is_square, not_square),
         (is_unknown, UNKNOWN_RECEIVER),
     )
-    apart = _make_ordered_at_column_if_receiver(columns)
+    apart = _make_ordered_at_column_if_receiver(user_columns)
     return {"needs": column, "sender": sender, "number": number, "fault": fault, **apart}
 
 
-def _make_ordered_at_column_if_receiver(columns: Columns) -> Columns:
+def _make_ordered_at_column_if_receiver(user_columns: Columns) -> Columns:
     """Stamps that are made for their receiver tell nothing elsewhere: each receiver has its own order."""
-    return {"ordered_at": to_text(columns["receiver"])} if "receiver" in columns else {}
+    return {"ordered_at": to_text(user_columns["receiver"])} if "receiver" in user_columns else {}
 
 
 def _take_matrix_columns_and_mark_squares(
@@ -213,31 +215,31 @@ def _take_matrix_columns_and_mark_squares(
     return _make_lists_null_where(flat.starts, column, matrices), is_square
 
 
-def _project_triples_stamps(columns: Columns, plan: StampPlan) -> Columns:
+def _make_kernel_columns_for_triples(user_columns: Columns, plan: StampPlan) -> Columns:
     """The entries of a matrix that are not 0: from, to and count."""
-    stamp = columns["stamp"]
+    stamp = user_columns["stamp"]
     flat = flatten_lists(stamp)
     rows = flat.row_of_item
     source, to, count = flat.items[0].flatten()
-    receiver = to_names_used_in_stamps(columns["receiver"], to.type, plan.members)
-    sender = to_names_used_in_stamps(columns["sender"], source.type, plan.members)
+    receiver = to_names_used_in_stamps(user_columns["receiver"], to.type, plan.members)
+    sender = to_names_used_in_stamps(user_columns["sender"], source.type, plan.members)
     is_for_receiver = _mark_entries_with_name_of_their_row(to, receiver, rows)
     is_own = is_for_receiver & _mark_entries_with_name_of_their_row(source, sender, rows)
     sent_before = _take_first_chosen_of_each_row(count, is_own, rows, len(stamp))
     number = pc.add(sent_before.fill_null(0), 1)
     is_odd = _mark_rows_with_null_field(flat, source, to, count)
     fault = _describe_first_fault(
-        *_list_receiver_faults(columns, receiver),
+        *_list_receiver_faults(user_columns, receiver),
         (is_odd, "the stamp has an entry without from, to or count"),
     )
     needs = _make_lists_of_kept_pairs(flat.starts, is_for_receiver, source, count, stamp)
-    apart = _make_ordered_at_column_if_receiver(columns)
+    apart = _make_ordered_at_column_if_receiver(user_columns)
     return {"needs": needs, "sender": to_text(sender), "number": number, "fault": fault, **apart}
 
 
-def _project_pairs_stamps(columns: Columns, plan: StampPlan) -> Columns:
+def _make_kernel_columns_for_pairs(user_columns: Columns, plan: StampPlan) -> Columns:
     """The time of the message and, for each process written to, the time of the last message to it."""
-    stamp = columns["stamp"]
+    stamp = user_columns["stamp"]
     time, last = stamp.flatten()
     flat = flatten_lists(last)
     rows = flat.row_of_item
@@ -245,7 +247,7 @@ def _project_pairs_stamps(columns: Columns, plan: StampPlan) -> Columns:
     process, times = entries
     stamps_have_places = not pt.is_map(time.type)
     receiver = to_names_used_in_stamps(
-        columns["receiver"], process.type, plan.members, stamps_have_places=stamps_have_places
+        user_columns["receiver"], process.type, plan.members, stamps_have_places=stamps_have_places
     )
     is_for_receiver = _mark_entries_with_name_of_their_row(process, receiver, rows)
     entry = _take_first_chosen_of_each_row(times, is_for_receiver, rows, len(stamp))
@@ -255,7 +257,7 @@ def _project_pairs_stamps(columns: Columns, plan: StampPlan) -> Columns:
     times_of_receiver = np.bincount(rows[is_for_receiver], minlength=len(stamp))
     has_no_last = pc.and_(stamp.is_valid(), last.is_null())
     fault = _describe_first_fault(
-        *_list_receiver_faults(columns, receiver),
+        *_list_receiver_faults(user_columns, receiver),
         (has_no_last, "the stamp has no list of last messages"),
         (
             _mark_rows_with_null_field(flat, process, times),
@@ -263,38 +265,40 @@ def _project_pairs_stamps(columns: Columns, plan: StampPlan) -> Columns:
         ),
         (times_of_receiver > 1, "the stamp has two last messages to the receiver"),
     )
-    projected = _project_sender_number_and_receiver(columns, time, plan)
+    projected = _make_sender_number_and_receiver_columns(user_columns, time, plan)
     return {
         "needs": needs,
         "gains": time,
         "fault": fault,
         **projected,
-        **_make_ordered_at_column_if_receiver(columns),
+        **_make_ordered_at_column_if_receiver(user_columns),
     }
 
 
-def _project_log_stamps(columns: Columns, plan: StampPlan) -> Columns:
+def _make_kernel_columns_for_log(user_columns: Columns, plan: StampPlan) -> Columns:
     """Messages of the past: sender, number and, unless all are for this receiver, destinations."""
-    stamp = columns["stamp"]
+    stamp = user_columns["stamp"]
     flat = flatten_lists(stamp)
     source, count, *destinations = flat.items[0].flatten()
-    sender = to_text(to_names_used_in_stamps(columns["sender"], source.type, plan.members))
-    number = columns["number"].cast(pa.int64())
-    projected = {"sender": sender, "number": number, **_make_ordered_at_column_if_receiver(columns)}
+    sender = to_text(to_names_used_in_stamps(user_columns["sender"], source.type, plan.members))
+    number = user_columns["number"].cast(pa.int64())
+    projected = {"sender": sender, "number": number, **_make_ordered_at_column_if_receiver(user_columns)}
     is_needed = np.ones(len(source), dtype=bool)
     if destinations:
         (to,) = destinations
-        receiver = to_names_used_in_stamps(columns["receiver"], to.type.value_type, plan.members)
+        receiver = to_names_used_in_stamps(user_columns["receiver"], to.type.value_type, plan.members)
         is_needed = _find_entries_for_receiver(to, receiver, flat.row_of_item)
         past = _make_lists_of_kept_pairs(flat.starts, True, source, count, stamp)
         projected["past"] = _add_previous_message_of_sender(past, sender, number)
         is_odd = _mark_rows_with_null_field(flat, source, count, to)
         is_odd |= _mark_rows_with_null_in_name_lists(flat, to)
         fault = "the stamp has an entry without a sender, a number or destinations"
-        projected["fault"] = _describe_first_fault(*_list_receiver_faults(columns, receiver), (is_odd, fault))
+        projected["fault"] = _describe_first_fault(
+            *_list_receiver_faults(user_columns, receiver), (is_odd, fault)
+        )
     projected["needs"] = _make_lists_of_kept_pairs(flat.starts, is_needed, source, count, stamp)
-    if "receiver" in columns:
-        receiver = to_names_used_in_stamps(columns["receiver"], source.type, plan.members)
+    if "receiver" in user_columns:
+        receiver = to_names_used_in_stamps(user_columns["receiver"], source.type, plan.members)
         projected["receiver"] = to_text(receiver)
     return projected
 
@@ -324,55 +328,55 @@ def _add_previous_message_of_sender(past: pa.Array, sender: pa.Array, number: pa
     return _make_lists_null_where(starts, both, past)
 
 
-def _project_shared_entry_stamps(columns: Columns, plan: StampPlan) -> Columns:
+def _make_kernel_columns_for_shared_entries(user_columns: Columns, plan: StampPlan) -> Columns:
     """Entries that several senders share, and the keys of the sender: the places it counts on."""
     projected = {
-        "needs": columns["stamp"],
-        "keys": columns["keys"],
-        "sender": to_text(columns["sender"]),
+        "needs": user_columns["stamp"],
+        "keys": user_columns["keys"],
+        "sender": to_text(user_columns["sender"]),
     }
-    if "number" in columns:
-        projected["number"] = columns["number"].cast(pa.int64())
+    if "number" in user_columns:
+        projected["number"] = user_columns["number"].cast(pa.int64())
     return projected
 
 
-def _project_parent_stamps(columns: Columns, plan: StampPlan) -> Columns:
+def _make_kernel_columns_for_parents(user_columns: Columns, plan: StampPlan) -> Columns:
     """The ids of the messages that came directly before; in a struct, also of those that must have come."""
-    stamp = columns["stamp"]
+    stamp = user_columns["stamp"]
     lists = stamp.flatten() if pt.is_struct(stamp.type) else [stamp]
     ids = (part.cast(pa.list_(pa.string())) for part in lists)
-    return {**dict(zip(("needs", "present"), ids, strict=False)), "id": to_text(columns["id"])}
+    return {**dict(zip(("needs", "present"), ids, strict=False)), "id": to_text(user_columns["id"])}
 
 
-def _project_sequence_numbers(columns: Columns, plan: StampPlan) -> Columns:
+def _make_kernel_columns_for_sequence(user_columns: Columns, plan: StampPlan) -> Columns:
     """The number of the message at its sender, from 1."""
-    number = columns["number" if "number" in columns else "stamp"]
-    return {"sender": to_text(columns["sender"]), "number": number.cast(pa.int64())}
+    number = user_columns["number" if "number" in user_columns else "stamp"]
+    return {"sender": to_text(user_columns["sender"]), "number": number.cast(pa.int64())}
 
 
-def _project_packet_stamps(columns: Columns, plan: StampPlan) -> Columns:
+def _make_kernel_columns_for_packets(user_columns: Columns, plan: StampPlan) -> Columns:
     """Packets of a protocol, which reads its stamps itself; the group is the process they arrived at."""
     return {
-        "needs": columns["stamp"],
-        "sender": to_text(columns["sender"]),
-        "receiver": to_text(columns["group"]),
-        "number": columns["number"].cast(pa.int64()),
-        "kind": columns["kind"],
+        "needs": user_columns["stamp"],
+        "sender": to_text(user_columns["sender"]),
+        "receiver": to_text(user_columns["group"]),
+        "number": user_columns["number"].cast(pa.int64()),
+        "kind": user_columns["kind"],
     }
 
 
 _PROJECTIONS: dict[str, Callable[[Columns, StampPlan], Columns]] = {
-    "vector": _project_vector_stamps,
-    "clock": _project_vector_stamps,
-    "matrix": _project_matrix_stamps,
-    "triples": _project_triples_stamps,
-    "pairs": _project_pairs_stamps,
-    "log": _project_log_stamps,
-    "predecessors": _project_log_stamps,
-    "shared": _project_shared_entry_stamps,
-    "parents": _project_parent_stamps,
-    "sequence": _project_sequence_numbers,
-    "packets": _project_packet_stamps,
+    "vector": _make_kernel_columns_for_vector,
+    "clock": _make_kernel_columns_for_vector,
+    "matrix": _make_kernel_columns_for_matrix,
+    "triples": _make_kernel_columns_for_triples,
+    "pairs": _make_kernel_columns_for_pairs,
+    "log": _make_kernel_columns_for_log,
+    "predecessors": _make_kernel_columns_for_log,
+    "shared": _make_kernel_columns_for_shared_entries,
+    "parents": _make_kernel_columns_for_parents,
+    "sequence": _make_kernel_columns_for_sequence,
+    "packets": _make_kernel_columns_for_packets,
 }
 
 
@@ -457,9 +461,9 @@ def _mark_rows_with_null_in_name_lists(flat: FlatLists, name_lists: pa.Array) ->
     return np.bincount(rows, minlength=len(flat.starts) - 1) > 0
 
 
-def _list_receiver_faults(columns: Columns, receiver: pa.Array) -> list[tuple[pa.Array, str]]:
+def _list_receiver_faults(user_columns: Columns, receiver: pa.Array) -> list[tuple[pa.Array, str]]:
     """Rows whose receiver is null, or not to be found among those inside stamps."""
-    is_missing = columns["receiver"].is_null()
+    is_missing = user_columns["receiver"].is_null()
     return [(is_missing, NO_RECEIVER), (receiver.is_null(), NO_MEMBER)]
 
 

@@ -174,15 +174,17 @@ def _to_destinations(value: Any) -> list[str | None] | None:
     return None if value is None else _to_ids(value)
 
 
-def _to_pairs_stamp_by_name(value: Any) -> dict[str, Any]:
-    return _to_message_time_and_last_times(value, _to_counts_by_name)
+def _to_time_and_last_times_by_name(value: Any) -> dict[str, Any]:
+    """A stamp of the form `pairs` whose times are objects: a count for each name."""
+    return _to_time_and_last_times(value, _to_counts_by_name)
 
 
-def _to_pairs_stamp_by_place(value: Any) -> dict[str, Any]:
-    return _to_message_time_and_last_times(value, _to_counts)
+def _to_time_and_last_times_by_place(value: Any) -> dict[str, Any]:
+    """A stamp of the form `pairs` whose times are lists: a count for each place."""
+    return _to_time_and_last_times(value, _to_counts)
 
 
-def _to_message_time_and_last_times(value: Any, convert_time: Callable[[Any], Any]) -> dict[str, Any]:
+def _to_time_and_last_times(value: Any, convert_time: Callable[[Any], Any]) -> dict[str, Any]:
     """An object with the time of a message, and the times of the last ones by process."""
     _check_type(value, dict)
     if value.keys() != {"time", "last"}:
@@ -222,12 +224,12 @@ KINDS: dict[str, StampKind] = {
     "pairs": StampKind(
         pa.struct([("time", _COUNTS), ("last", pa.map_(pa.string(), _COUNTS))]),
         'an object with time and last, as in {"time": {"a": 1}, "last": {"b": {"a": 1}}}',
-        _to_pairs_stamp_by_name,
+        _to_time_and_last_times_by_name,
     ),
     "pairs by place": StampKind(
         pa.struct([("time", _PLACED), ("last", pa.map_(pa.string(), _PLACED))]),
         'an object with time and last, as in {"time": [1, 0], "last": {"b": [1, 0]}}',
-        _to_pairs_stamp_by_place,
+        _to_time_and_last_times_by_place,
     ),
     "log": StampKind(
         pa.list_(pa.struct([*_DIRECT, ("destinations", pa.list_(pa.string()))])),

@@ -130,7 +130,7 @@ class Buffered(Boxed, kw_only=True):
         else:
             self.awaiting.remove((packet.source, stamp))
             if not self.awaiting:
-                self._emit_releases()
+                self._emit_release_packets()
         self._send_allowed_messages()
 
     def _put_in_inbox_and_acknowledge(self, packet: Packet) -> None:
@@ -139,7 +139,7 @@ class Buffered(Boxed, kw_only=True):
             self.unreleased.add((packet.source, packet.number))
         self._emit_packet(packet.source, wire.encode(packet.number), kind="ack")
 
-    def _emit_releases(self) -> None:
+    def _emit_release_packets(self) -> None:
         for target, number in self.copies:
             self._emit_packet(target, wire.encode(number), kind="release")
         self.copies = []

@@ -129,10 +129,10 @@ class Eager(Numbered, kw_only=True):
             raise InputError(f"{packet.source} clears a message that it has not sent")
         return stamp
 
-    def _process_ordered_packet(self, packet: Packet, stamp: Stamp) -> None:
+    def _process_ready_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, earlier, flagged = stamp
         source, number = self.index[packet.source], earlier + 1
-        self._append_ordered_packet_to_inbox(packet.source, packet)
+        self._add_to_inbox(packet.source, packet)
         self._emit_packet(packet.source, wire.encode(number), kind="ack")
         if flagged and self.outgoing.have.get(source, 0) < number:  # a clearance may overtake its message
             self.flags[source] = number

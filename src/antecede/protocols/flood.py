@@ -202,7 +202,7 @@ class Flood(Numbered, kw_only=True):
         elif stamp.origin == self.me:
             refuse_claimed_count_above_actual(stamp.number, own)
 
-    def _process_ordered_packet(self, packet: Packet, stamp: FloodStamp) -> None:
+    def _process_ready_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         known = self.known[stamp.origin]
         if known.has(stamp.number):
             return
@@ -211,7 +211,7 @@ class Flood(Numbered, kw_only=True):
         flooded = Flooded(kind, stamp.origin, stamp.number, stamp.end, packet.payload)
         self._forward_over_links(flooded, self.index[packet.source])
         if kind == "message":
-            self._append_ordered_packet_to_inbox(self.group[stamp.origin], packet)
+            self._add_to_inbox(self.group[stamp.origin], packet)
         elif stamp.end == self.me:
             self._emit_packet(stamp.origin, wire.encode(stamp.number), kind="pong")
 

@@ -34,7 +34,7 @@ class Numbered(Gated, kw_only=True):
         arrival = self.gate.add_arrival(packet, needs, gains)
         self.held_stamps_by_arrival[arrival] = stamp
         while (ready := self.gate.find_ready_arrival()) is not None:
-            self._process_ordered_packet(*self._pop_ready_packet_and_stamp(ready))
+            self._process_ready_packet(*self._pop_ready_packet_and_stamp(ready))
         return None
 
     def _find_next_deliverable(self, sender: str | None) -> int | None:
@@ -47,11 +47,11 @@ class Numbered(Gated, kw_only=True):
         letter = self.inbox.pop(key)
         return Delivery(letter.sender, letter.payload)
 
-    def _append_ordered_packet_to_inbox(self, sender: str, packet: Packet) -> None:
+    def _add_to_inbox(self, sender: str, packet: Packet) -> None:
         self.inbox.append(Letter(sender, packet.number, packet.payload))
 
-    def _process_ordered_packet(self, packet: Packet, stamp: Any) -> None:
-        """Take up a packet when it is its turn."""
+    def _process_ready_packet(self, packet: Packet, stamp: Any) -> None:
+        """Take up a packet whose turn it is: all earlier ones of its pair were taken up."""
         raise NotImplementedError
 
     def _process_control_packet(self, packet: Packet, stamp: Any) -> None:

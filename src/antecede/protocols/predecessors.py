@@ -95,14 +95,14 @@ class Predecessors(Gated, kw_only=True):
             refuse_claimed_count_above_actual(barrier.get(self.me, 0), self.count)
 
     def _learn_from_delivery(self, source: int, stamp: PredecessorsStamp) -> None:
-        for q in stamp.dests:
-            if q != self.me:
-                older = stamp.barriers.get(q, {})
-                ours = self.barriers.get(q, {})
-                newer = {a: x for a, x in ours.items() if x > older.get(a, 0)}
-                self.barriers[q] = {**newer, source: stamp.count}
-        for q, barrier in stamp.barriers.items():
-            if q not in stamp.dests and q != self.me:
-                ours = self.barriers.setdefault(q, {})
-                for a, x in barrier.items():
-                    ours[a] = max(x, ours.get(a, 0))
+        for target in stamp.dests:
+            if target != self.me:
+                implied = stamp.barriers.get(target, {})
+                ours = self.barriers.get(target, {})
+                newer = {sender: count for sender, count in ours.items() if count > implied.get(sender, 0)}
+                self.barriers[target] = {**newer, source: stamp.count}
+        for target, barrier in stamp.barriers.items():
+            if target not in stamp.dests and target != self.me:
+                ours = self.barriers.setdefault(target, {})
+                for sender, count in barrier.items():
+                    ours[sender] = max(count, ours.get(sender, 0))

@@ -106,9 +106,9 @@ class Release(Numbered, kw_only=True):
             raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
         return stamp
 
-    def _process_ordered_packet(self, packet: Packet, stamp: Stamp) -> None:
+    def _process_ready_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, earlier = stamp
-        self._append_ordered_packet_to_inbox(packet.source, packet)
+        self._add_to_inbox(packet.source, packet)
         self._emit_packet(packet.source, wire.encode(earlier + 1), kind="ack")
 
     def _process_control_packet(self, packet: Packet, stamp: Stamp) -> None:

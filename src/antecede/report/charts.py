@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import pyarrow as pa
 
 from antecede.report.document import read_asset, render_document
-from antecede.report.text import LONGEST_PARAGRAPH, escape_html
+from antecede.report.text import LONGEST_PARAGRAPH, format_visible_html
 from antecede.scratch import replace_file_atomically
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def write_chart_page(path: str | Path, title: str, sections: Sequence[Section]) 
     load_altair()
     import vl_convert
 
-    body = [f"<header><h1>{escape_html(title)}</h1></header>\n<main>"]
+    body = [f"<header><h1>{format_visible_html(title)}</h1></header>\n<main>"]
     specs: list[dict[str, Any]] = []
     for section in sections:
         body.append(_render_section(section, len(specs)))
@@ -219,20 +219,20 @@ def _escape_field_name(name: str) -> str:
 
 
 def _render_section(section: Section, first_chart_number: int) -> str:
-    parts = [f"<section><h2>{escape_html(section.heading)}</h2>"]
-    parts += [f"<p>{escape_html(text, LONGEST_PARAGRAPH)}</p>" for text in section.paragraphs]
+    parts = [f"<section><h2>{format_visible_html(section.heading)}</h2>"]
+    parts += [f"<p>{format_visible_html(text, LONGEST_PARAGRAPH)}</p>" for text in section.paragraphs]
     parts += [_render_table(table) for table in section.tables]
     for number, drawn in enumerate(section.charts, start=first_chart_number):
-        name = escape_html(drawn.chart.title)
+        name = format_visible_html(drawn.chart.title)
         parts.append(f'<figure class="chart" id="chart-{number}" role="group" aria-label="{name}"></figure>')
     return "\n".join([*parts, "</section>"])
 
 
 def _render_table(table: TextTable) -> str:
-    head = "".join(f"<th>{escape_html(heading)}</th>" for heading in table.headings)
+    head = "".join(f"<th>{format_visible_html(heading)}</th>" for heading in table.headings)
     rows = []
     for row in table.rows:
-        cells = "".join(f"<td>{escape_html(cell)}</td>" for cell in row)
+        cells = "".join(f"<td>{format_visible_html(cell)}</td>" for cell in row)
         rows.append(f"<tr>{cells}</tr>")
     body = "\n".join(rows)
     return (

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from importlib import resources
 
-from antecede.report.text import escape_html
+from antecede.report.text import format_visible_html
 
 
 def render_document(title: str, body: Sequence[str], script: str, script_type: str = "") -> str:
@@ -21,7 +21,7 @@ def render_document(title: str, body: Sequence[str], script: str, script_type: s
         f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
         '<meta name="color-scheme" content="light dark"/>',
-        f"<title>{escape_html(title)}</title>\n<style>{style}</style>\n</head>\n<body>",
+        f"<title>{format_visible_html(title)}</title>\n<style>{style}</style>\n</head>\n<body>",
         *body,
         "<footer>Written by antecede. This file needs no network.</footer>",
         f'<div id="card" hidden="hidden"></div>\n{tag}{script}</script>\n</body>\n</html>\n',

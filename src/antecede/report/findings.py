@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.report.gravity import find_severity_group
-from antecede.report.text import escape_html, format_number_or_text
+from antecede.report.text import format_number_or_text, format_visible_html
 from antecede.report.window import describe_file_and_line
 
 SHOWN_FINDINGS = 8
@@ -74,7 +74,7 @@ def render_findings(findings: pa.Table, counts: Mapping[str, int]) -> str:
     numbered = 0
     for number, (kind, table) in enumerate(group_findings_by_kind(findings)):
         count = counts.get(kind, len(table))
-        label = f"{escape_html(kind)} <b>{format_number_or_text(count)}</b>"
+        label = f"{format_visible_html(kind)} <b>{format_number_or_text(count)}</b>"
         group = find_severity_group(kind)
         kinds.append(f'<li><a class="{group}" href="#kind-{number}">{label}</a></li>')
         rows = table.slice(0, LISTED_FINDINGS).to_pylist()
@@ -107,10 +107,10 @@ def _render_finding(row: dict[str, Any], number: int, names_executions: bool) ->
     facts = [describe_file_and_line(row)]
     if names_executions and row["execution"]:
         facts.append(f"execution {row['execution']}")
-    spans = "".join(f"<span>{escape_html(fact)}</span>" for fact in facts if fact)
+    spans = "".join(f"<span>{format_visible_html(fact)}</span>" for fact in facts if fact)
     data = f' data-rows="{" ".join(map(str, row["rows"]))}"' if row["rows"] else ""
     return (
-        f'<li id="finding-{number}" tabindex="-1"{data}><p>{escape_html(sentence)}</p>'
+        f'<li id="finding-{number}" tabindex="-1"{data}><p>{format_visible_html(sentence)}</p>'
         f'<p class="facts">{spans}{_render_picture_link(row, number)}</p></li>'
     )
 
@@ -121,5 +121,5 @@ def _render_picture_link(row: dict[str, Any], number: int) -> str:
         return f'<a class="show" href="#picture-{number}">picture</a>'
     if not row["events"]:
         return ""
-    names = " → ".join(escape_html(event) for event in row["events"])
+    names = " → ".join(format_visible_html(event) for event in row["events"])
     return f'<span class="witness">witness: {names} (not in this page)</span>'

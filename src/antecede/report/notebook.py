@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from antecede.report.text import escape_html, format_number_or_text
+from antecede.report.text import format_number_or_text, format_visible_html
 
 SHOWN_ROWS = 10
 """Rows of a table that a caller should give."""
@@ -25,7 +25,7 @@ class Preview(NamedTuple):
 
 def render_heading_with_previews(heading: str, *previews: Preview) -> str:
     """A heading with the first rows of some tables."""
-    parts = [f"<p><b>{escape_html(heading)}</b></p>"]
+    parts = [f"<p><b>{format_visible_html(heading)}</b></p>"]
     parts += [_render_preview(preview) for preview in previews]
     return f"<div>{''.join(parts)}</div>"
 
@@ -53,14 +53,14 @@ def render_table_columns(tables: Mapping[str, Sequence[str]]) -> str:
 
 
 def _render_preview(preview: Preview) -> str:
-    cells = "".join(f"<th>{escape_html(name, LONGEST_CELL)}</th>" for name in preview.columns)
+    cells = "".join(f"<th>{format_visible_html(name, LONGEST_CELL)}</th>" for name in preview.columns)
     lines = [f"<tr>{cells}</tr>"]
     for row in preview.rows:
         cells = "".join(f"<td>{_render_cell(row[name])}</td>" for name in preview.columns)
         lines.append(f"<tr>{cells}</tr>")
-    caption = escape_html(preview.caption)
+    caption = format_visible_html(preview.caption)
     return f"<table><caption>{caption}</caption>{''.join(lines)}</table>"
 
 
 def _render_cell(value: object) -> str:
-    return "" if value is None else escape_html(format_number_or_text(value), LONGEST_CELL)
+    return "" if value is None else format_visible_html(format_number_or_text(value), LONGEST_CELL)

@@ -28,8 +28,8 @@ from antecede.report.gravity import GROUPS, find_severity_group
 from antecede.report.marks import PlacedMarks, Rows, find_event_rows, locate_marked_findings
 from antecede.report.tallies import render_finding_charts
 from antecede.report.text import (
-    escape_html,
     format_number_or_text,
+    format_visible_html,
     format_visible_line,
     make_natural_sort_key,
     pluralize,
@@ -62,7 +62,7 @@ def render_page(
     has_events = len(view.events) > 0
     listed = render_findings(findings.append_column("rows", _locate_witnesses(view, findings)), counts)
     head = [
-        f"<header><h1>{escape_html(title)}</h1>"
+        f"<header><h1>{format_visible_html(title)}</h1>"
         f"{_render_verdict(verdict, findings)}{_render_totals(totals)}</header>\n<main>",
         read_asset("search.html"),
     ]
@@ -99,7 +99,7 @@ def _render_verdict(verdict: str, findings: pa.Table) -> str:
         look = "bad"
     else:
         look = "good" if verdict.casefold().startswith("clean") else "open"
-    return f'<p class="verdict {look}">{escape_html(verdict)}</p>'
+    return f'<p class="verdict {look}">{format_visible_html(verdict)}</p>'
 
 
 def _render_totals(totals: dict[str, str | int]) -> str:
@@ -107,8 +107,8 @@ def _render_totals(totals: dict[str, str | int]) -> str:
         return ""
     facts = []
     for name, value in totals.items():
-        amount = escape_html(format_number_or_text(value))
-        facts.append(f"<div><dt>{escape_html(name)}</dt><dd>{amount}</dd></div>")
+        amount = format_visible_html(format_number_or_text(value))
+        facts.append(f"<div><dt>{format_visible_html(name)}</dt><dd>{amount}</dd></div>")
     return f'<dl class="totals">{"".join(facts)}</dl>'
 
 
@@ -127,7 +127,9 @@ def _render_left_out_note(view: LogView, packed: PackedBlocks) -> str:
     if packed.left_out:
         named = ", ".join(packed.left_out)
         sentences.append(f"Left out, since the page would be larger than 30 MB: {named} of events.")
-    return f'<p class="left" id="left-out">{escape_html(" ".join(sentences))}</p>' if sentences else ""
+    return (
+        f'<p class="left" id="left-out">{format_visible_html(" ".join(sentences))}</p>' if sentences else ""
+    )
 
 
 def _render_log_facts_for_script(view: LogView, marks: PlacedMarks) -> str:

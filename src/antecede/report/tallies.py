@@ -12,7 +12,7 @@ import numpy as np
 
 from antecede.report.gravity import GROUPS, find_severity_group
 from antecede.report.marks import PlacedMarks
-from antecede.report.text import escape_html, format_number_or_text, make_natural_sort_key, pluralize
+from antecede.report.text import format_number_or_text, format_visible_html, make_natural_sort_key, pluralize
 
 SLICES = 60
 """Columns of the chart over time."""
@@ -95,7 +95,7 @@ def _render_bar_chart(title: str, word: str, tallies: list[tuple[str, Tally]]) -
     longest = max(sum(tally.values()) for _, tally in tallies)
     rows = []
     for name, tally in tallies[:SHOWN_BARS]:
-        label = escape_html(name)
+        label = format_visible_html(name)
         parts = ", ".join(f"{count:,} {group}" for group, count in tally.items())
         button = f'<button type="button" class="find" data-find="{label}">{label}</button>'
         total = format_number_or_text(sum(tally.values()))

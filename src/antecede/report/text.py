@@ -15,16 +15,19 @@ LONGEST_NUMBER = 18
 """Digits that are read as a number when names are sorted."""
 
 
-def format_visible_line(text: object, longest: int = LONGEST) -> str:
-    """One line in which every character can be seen; a long one ends in dots."""
+def format_visible_line(text: object, longest: int | None = LONGEST) -> str:
+    """One line in which every character can be seen; one of more characters than `longest` ends in dots.
+
+    None is for what must stay whole, such as a line that is to be copied.
+    """
     line = str(text)
-    if len(line) > longest:
+    if longest is not None and len(line) > longest:
         line = line[: longest - 1] + "…"
     line = LINE_ENDS.sub("↵", line).replace("\t", " ")
     return HIDDEN.sub("\ufffd", line)
 
 
-def escape_html(text: object, longest: int = LONGEST) -> str:
+def format_visible_html(text: object, longest: int = LONGEST) -> str:
     """The same, for the content or the quoted attribute of an HTML or SVG element."""
     return html.escape(format_visible_line(text, longest), quote=True)
 

@@ -170,12 +170,16 @@ class Moves:
             step = self._arrival[number]
             yield self._place[step.process], step, number
 
-    def _list_earliest_packet_per_pair(self, network: tuple[int, ...]) -> list[int]:
-        """The packets that none of their pair of processes is ahead of."""
-        first: dict[tuple[str, str], int] = {}
-        for number in sorted(network, key=lambda number: self._packet[number].number):
-            first.setdefault((self._packet[number].source, self._packet[number].target), number)
-        return sorted(first.values())
+    def _list_earliest_packet_per_pair(self, packet_numbers: tuple[int, ...]) -> list[int]:
+        """Of these packets those that none of their pair of processes is ahead of."""
+        earliest: dict[tuple[str, str], int] = {}
+        for packet_number in packet_numbers:
+            packet = self._packet[packet_number]
+            pair = packet.source, packet.target
+            known = earliest.get(pair)
+            if known is None or packet.number < self._packet[known].number:
+                earliest[pair] = packet_number
+        return sorted(earliest.values())
 
     def _compute_step_result(self, snapshot_number: int, step: Step) -> StepResult | None:
         endpoint = self.restore(self._snapshot[snapshot_number])

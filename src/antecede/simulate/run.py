@@ -26,6 +26,8 @@ Tracing = Callable[[Queue, list[str]], Recorder]
 AnyRecorder = TypeVar("AnyRecorder", bound=Recorder)
 STEP = 20_000
 """Events between two reports of progress."""
+MOST_EVENTS_PER_MESSAGE_AND_PROCESS = 1000
+"""A run with more events than that will not come to an end."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -130,11 +132,11 @@ class Simulation:
     def run(self, progress: Progress | None = None) -> Run:
         """Let everything happen."""
         self.applications.start_sending()
-        limit = 1000 * (self.plan.messages + 1) * self.plan.processes
+        events_left = MOST_EVENTS_PER_MESSAGE_AND_PROCESS * (self.plan.messages + 1) * self.plan.processes
         finished = False
-        while limit > 0 and not finished:
+        while events_left > 0 and not finished:
             finished = self.queue.run(STEP)
-            limit -= STEP
+            events_left -= STEP
             self.watch.judge_records()
             if progress:
                 progress(self.watch.messages)

@@ -58,12 +58,16 @@ class Story:
         if step.what != "receive":
             return []
         number = self._numbers[message]
-        late = self._oracle.is_late(step.process, number)
+        is_late = self._oracle.is_late(step.process, number)
         causes = self._oracle.record_delivery_and_list_missing_causes(step.process, number)
+        notes = []
         if causes:
             self.early.append(message)
-        first = ", ".join(name for name, one in self._numbers.items() if one in causes)
-        return [f"early: {first} came first"] * bool(causes) + ["late: an effect of it was faster"] * late
+            names = [name for name, cause in self._numbers.items() if cause in causes]
+            notes.append(f"early: {', '.join(names)} came first")
+        if is_late:
+            notes.append("late: an effect of it was faster")
+        return notes
 
 
 def _find_message_of_step(step: Step, effects: Effects) -> str:

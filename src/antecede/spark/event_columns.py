@@ -57,10 +57,10 @@ def convert_to_all_event_columns(events: DataFrame) -> DataFrame:
         if name in events.columns:
             columns[name] = _convert_column_to_wanted_type(events, _TYPES[name])
     known = events.select(*(column.alias(name) for name, column in columns.items()))
-    return add_missing_columns(known)
+    return add_missing_event_columns(known)
 
 
-def add_missing_columns(events: DataFrame) -> DataFrame:
+def add_missing_event_columns(events: DataFrame) -> DataFrame:
     """The events with all columns of EVENTS; those that they do not have are null."""
     lacking = [field for field in _TYPES.fields if field.name not in events.columns]
     return events.withColumns({field.name: sf.lit(None).cast(field.dataType) for field in lacking})

@@ -46,16 +46,16 @@ def get_session(master: str | None = None, **settings: str) -> SparkSession:
     if active is not None:
         return active
     address = find_spark_address(master)
-    builder = SparkSession.builder.appName("antecede")
-    builder = builder.remote(address.text) if address.is_remote else builder.master(address.text)
     chosen = _choose_session_settings(address)
     chosen |= {name.replace("_", "."): value for name, value in settings.items()}
-    for name, value in chosen.items():
-        builder = builder.config(name, value)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if address.kind != "connect":
         os.environ["JAVA_HOME"] = str(make_java_home(find_java()))
-    with _redirect_stderr_to_log():
+    with _redirect_stderr_to_log(), _hide_remote_of_environment(address.is_remote):
+        builder = SparkSession.builder.appName("antecede")
+        builder = builder.remote(address.text) if address.is_remote else builder.master(address.text)
+        for name, value in chosen.items():
+            builder = builder.config(name, value)
         session = builder.getOrCreate()
     if address.kind != "embedded":
         ship_package(session)
@@ -78,6 +78,17 @@ def _choose_session_settings(address: SparkAddress) -> dict[str, str]:
 def locate_spark_log() -> Path:
     """What Spark and Java print, which is of use only when something is wrong with them."""
     return make_user_folder() / "spark.log"
+
+
+@contextmanager
+def _hide_remote_of_environment(is_remote: bool) -> Iterator[None]:
+    """PySpark refuses a master where SPARK_REMOTE names a server; here, who names a master means it."""
+    hidden = None if is_remote else os.environ.pop("SPARK_REMOTE", None)
+    try:
+        yield
+    finally:
+        if hidden is not None:
+            os.environ["SPARK_REMOTE"] = hidden
 
 
 @contextmanager

@@ -78,9 +78,12 @@ def _read_parquet(file: Path, columns: list[str] | None = None) -> pa.Table:
 
 
 def read_group_states(
-    checkpoint: Path, files: BucketFiles, keys: pa.Array | None, also_waiting_since_ms: float | None = None
+    checkpoint: Path,
+    files: BucketFiles,
+    keys: pa.Array | None,
+    or_waiting_since_before_ms: float | None = None,
 ) -> pa.Table:
-    """The states of groups: of those with these keys, or of all, and of those with rows that wait so long."""
+    """The states of groups: of those with these keys, or of all; and of those with rows that wait so long."""
     parts = []
     known = pa.array([], pa.string())
     for file in reversed(files.groups):
@@ -89,15 +92,15 @@ def read_group_states(
         is_wanted = np.ones(len(states), dtype=bool)
         if keys is not None:
             is_wanted = _mark_keys_among(file_keys, keys)
-        if also_waiting_since_ms is not None:
-            is_wanted |= to_integers(states["oldest"].combine_chunks(), 2**62) <= also_waiting_since_ms
+        if or_waiting_since_before_ms is not None:
+            is_wanted |= to_integers(states["oldest"].combine_chunks(), 2**62) <= or_waiting_since_before_ms
         wanted = np.flatnonzero(is_wanted)
         wanted_keys = file_keys.take(pa.array(wanted))
         newest = wanted[~_mark_keys_among(wanted_keys, known)]
         if len(newest):
             parts.append(states.take(pa.array(newest)).cast(STATES))
         # An older state may be wanted for its age, though there is a newer one that is not.
-        passed = wanted_keys if also_waiting_since_ms is None else file_keys
+        passed = wanted_keys if or_waiting_since_before_ms is None else file_keys
         known = pa.concat_arrays([known, passed])
     return pa.concat_tables([STATES.empty_table(), *parts])
 

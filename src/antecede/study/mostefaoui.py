@@ -355,7 +355,7 @@ def list_points_by_key_count_and_load(scale: Scale) -> Iterator[Point]:
     return list_points_around_base(scale, K=range(1, 9), gap=LOADS)
 
 
-def summarize_best_key_count_for_unknown_load(results: Results) -> str:
+def summarize_safest_key_count_for_unknown_load(results: Results) -> str:
     """The K whose worst case, against the best K of each load, is the least."""
     sentences = []
     ratios_of_key: dict[int, list[float]] = defaultdict(list)
@@ -374,11 +374,12 @@ def summarize_best_key_count_for_unknown_load(results: Results) -> str:
     loads = max(len(ratios) for ratios in ratios_of_key.values())
     worst_of_key = {key: max(ratios) for key, ratios in ratios_of_key.items() if len(ratios) == loads}
     choice = min(worst_of_key, key=lambda key: worst_of_key[key])
-    left_out = f" (where some K made no error, {len(LOADS) - loads} of them, there is no ratio)"
+    left_out = ""
+    if loads < len(LOADS):
+        left_out = f" (where some K made no error, {len(LOADS) - loads} of them, there is no ratio)"
     return (
         f"{by_load} If the load is unknown, K = {choice} is the safest choice by these means: its rate is at "
-        f"most {worst_of_key[choice]:.2g} times that of the best K at each of these "
-        f"loads{left_out if loads < len(LOADS) else ''}."
+        f"most {worst_of_key[choice]:.2g} times that of the best K at each of these loads{left_out}."
     )
 
 
@@ -389,7 +390,7 @@ UNKNOWN_LOAD = Figure(
     grid=list_points_by_key_count_and_load,
     measure=measure_error_rates,
     plots=(Plot("Early rate", metric="early_rate", x="K", series="gap", log_y=True),),
-    conclude=summarize_best_key_count_for_unknown_load,
+    conclude=summarize_safest_key_count_for_unknown_load,
     seeds=FEWER_SEEDS,
     count_trials=count_broadcast_trials,
 )

@@ -270,7 +270,7 @@ def list_points_by_threshold_and_delay(scale: Scale) -> Iterator[Point]:
     yield from fill_grid(["matrix"], **common)
 
 
-def summarize_waiting_by_delay(results: Results) -> str:
+def summarize_needless_waiting_by_delay(results: Results) -> str:
     """What waiting is the extras' fault."""
     sentences = []
     for delay in (EXPONENTIAL, "gaussian:20,4", "pareto:1.5,6.7"):
@@ -298,7 +298,7 @@ PENALTY = Figure(
         Plot("Mean wait after arrival", metric="wait", x="k", series="delay", unit=""),
         Plot("Needless part of it", metric="needless", x="k", series="delay"),
     ),
-    conclude=summarize_waiting_by_delay,
+    conclude=summarize_needless_waiting_by_delay,
     seeds=SEEDS,
 )
 

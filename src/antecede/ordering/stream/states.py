@@ -92,7 +92,9 @@ def flatten_slots(states: pa.Table) -> SlotEntries:
     """The slots of all groups."""
     column = states["slots"].combine_chunks()
     flat = flatten_lists(column)
-    fields = dict(zip([field.name for field in SLOT], flat.items[0].flatten(), strict=True))
+    slots = flat.items[0]
+    names = [field.name for field in SLOT]
+    fields = dict(zip(names, slots.flatten(), strict=True))
     holes = flatten_lists(fields["holes"])
     first, last = holes.items[0].flatten()
     numbers = {name: to_integers(fields[name], NONE) for name in NUMBERS}

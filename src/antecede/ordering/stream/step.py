@@ -291,7 +291,8 @@ def _make_missed_column(partition: PartitionRows, given_up: GivenUp) -> pa.ListA
     rows, texts = describe_what_released_rows_missed(partition.stamps, partition.reading, given_up, size)
     counts = np.bincount(rows, minlength=size)
     sorted_texts = texts.take(pa.array(np.argsort(rows, kind="stable")))
-    starts = pa.array(compute_starts(counts).astype(np.int32), mask=np.append(counts == 0, False))
+    is_null = np.append(counts == 0, False)  # the last start only ends the last list
+    starts = pa.array(compute_starts(counts).astype(np.int32), mask=is_null)
     return pa.ListArray.from_arrays(starts, sorted_texts)
 
 

@@ -44,7 +44,7 @@ from antecede.spark.auditing.distributed_audit import (
 from antecede.spark.auditing.missing_causes import count_missing_causes_by_reason, explain_missing_causes
 from antecede.spark.auditing.trace_ends import count_traces_by_state
 from antecede.spark.event_columns import (
-    add_missing_columns,
+    add_missing_event_columns,
     convert_to_all_event_columns,
     list_unknown_kinds,
     select_cause_columns,
@@ -204,7 +204,7 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     ranked, totals = unnest_findings(judged), select_execution_totals(judged)
     sources = [judged]
     if sizes.large:
-        apart = audit_executions(add_missing_columns(named.where(is_large)))
+        apart = audit_executions(add_missing_event_columns(named.where(is_large)))
         ranked, totals = ranked.unionByName(apart.findings), totals.unionByName(apart.totals)
         sources += apart.sources
     return SparkAudit(totals, len(sizes.large), ranked, events, sources)

@@ -16,7 +16,7 @@ from antecede.auditing.summary import RANKED_FINDINGS
 from antecede.auditing.wording import REASONS
 from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.auditing.trace_ends import find_log_end_and_longest_trace
-from antecede.spark.event_columns import add_missing_columns, select_cause_columns
+from antecede.spark.event_columns import add_missing_event_columns, select_cause_columns
 from antecede.tables import OF_TRACE
 
 MOST_BROADCAST = 1_000_000
@@ -56,7 +56,7 @@ def _select_columns_that_explain_missing_causes(events: DataFrame) -> DataFrame:
     if "fields" in events.columns:
         columns["fields"] = sf.col("fields").cast("map<string,string>")
     named = events.select(*(column.alias(name) for name, column in columns.items()))
-    return add_missing_columns(named).select(*SeenEvent._fields, "fields")
+    return add_missing_event_columns(named).select(*SeenEvent._fields, "fields")
 
 
 def count_missing_causes_by_reason(ranked: DataFrame) -> dict[str, int]:

@@ -111,10 +111,14 @@ class SparkOutcome:
         """
         answer = sf.col(ANSWER)
         is_in = {name: answer[field].isNotNull() for name, field in _ANSWER_FIELDS.items()}
-        tables = sum((column.cast("int") for column in is_in.values()), sf.lit(0))
-        counts = {"input": sf.count("*")} | {name: sf.count_if(column) for name, column in is_in.items()}
+        table_count = sf.lit(0)
+        counts = {"input": sf.count("*")}
+        for name, column in is_in.items():
+            table_count += column.cast("int")
+            counts[name] = sf.count_if(column)
         named = [count.alias(name) for name, count in counts.items()]
-        (row,) = self._plan.rows.select(*named, sf.count_if(tables != 1).alias("misplaced")).collect()
+        named.append(sf.count_if(table_count != 1).alias("misplaced"))
+        (row,) = self._plan.rows.select(*named).collect()
         refuse_misplaced_rows(row["input"], row["misplaced"])
         return {name: row[name] for name in counts}
 

@@ -64,12 +64,12 @@ class LogReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Files that need each other's events are one partition."""
-        from antecede.formats.logs import check_settings
+        from antecede.formats.logs import check_format_and_settings
         from antecede.formats.sources import list_files
         from antecede.local.file_sets import plan_file_sets
 
         settings = _make_settings(self.options)
-        check_settings(self.format, settings)
+        check_format_and_settings(self.format, settings)
         names = list_files(_list_paths(self.options))
         return [InputPartition(files) for files in plan_file_sets(names, self.format, settings)]
 

@@ -26,7 +26,7 @@ from antecede.formats.executions import SPANS, group_files_into_executions
 from antecede.formats.logs import (
     FileRead,
     check_any_file_readable,
-    check_settings,
+    check_format_and_settings,
     describe_file_counts,
     describe_unknown_kinds,
     join_notes,
@@ -120,7 +120,7 @@ def read_logs(
 
         events, quarantine, files = antecede.spark.read_logs(spark, ["gateway.log", "workers/"])
     """
-    check_settings(format, settings)
+    check_format_and_settings(format, settings)
     names = list_files(normalize_paths(paths))
     _make_staging_folder(staging)
     until_done = ExitStack()

@@ -16,7 +16,7 @@ from antecede.formats.logs import FileRead
 from antecede.formats.part_staging import (
     LINE_COUNTS,
     PART_EVENTS,
-    PART_SPANS,
+    PROCESS_SPANS_OF_PARTS,
     STAGED_PARTS,
     LineCounter,
     PartStagingTask,
@@ -68,7 +68,7 @@ def read_large_file_in_parts(
     try:
         columns = [staged[key].to_pylist() for key in ("basis", "unmatched", "alone")]
         basis, is_unmatched = find_common_index_basis(zip(*columns, strict=True))
-        offsets = compute_part_offsets(_load_part_spans(folder), basis)
+        offsets = compute_part_offsets(_load_process_spans_of_parts(folder), basis)
     except NotInParts:
         return None
     events = load_staged_table(spark, os.path.join(folder, "events"), PART_EVENTS)
@@ -103,9 +103,11 @@ def _make_file_read(name: str, format: str, staged_parts: pa.Table) -> FileRead:
     return FileRead(name, format, events, quarantined, None, tuple(sorted(words)[:LISTED_WORDS]))
 
 
-def _load_part_spans(folder: str) -> pa.Table:
-    path = os.path.join(folder, "spans")
-    return pq.read_table(path, schema=PART_SPANS) if os.path.isdir(path) else PART_SPANS.empty_table()
+def _load_process_spans_of_parts(staging_folder: str) -> pa.Table:
+    path = os.path.join(staging_folder, "spans")
+    if not os.path.isdir(path):
+        return PROCESS_SPANS_OF_PARTS.empty_table()
+    return pq.read_table(path, schema=PROCESS_SPANS_OF_PARTS)
 
 
 def load_staged_table(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
@@ -125,8 +127,8 @@ def _offset_event_indexes(spark: SparkSession, events: DataFrame, offsets: pa.Ta
     return joined.withColumn("index", sf.col("index") + sf.col("further"))
 
 
-def _fill_missing_event_ids(events: DataFrame, name: str) -> DataFrame:
+def _fill_missing_event_ids(events: DataFrame, file_name: str) -> DataFrame:
     """Ids for events that have none, as `formats.indexing` makes them."""
     by_index = sf.concat(sf.col("process"), sf.lit("#"), sf.col("index"))
-    by_line = sf.concat(sf.lit(f"{name}:"), sf.col("line"))
+    by_line = sf.concat(sf.lit(f"{file_name}:"), sf.col("line"))
     return events.withColumn("event", sf.coalesce("event", by_index, by_line))
