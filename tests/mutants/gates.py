@@ -53,13 +53,13 @@ class WakesAtExactCount(Queueing[T], kw_only=True):
     def advance_slot(self, slot: int, value: int) -> None:
         if value > self.have.get(slot, 0):
             self.have[slot] = value
-            self._recheck_arrivals_filed_together(self.filed.get(slot, {}).pop(value, -1))
+            self._recheck_chain_of_held_arrivals(self.filed.get(slot, {}).pop(value, -1))
 
 
 class WokenIsReady(Queueing[T], kw_only=True):
     """What is woken is not asked for its other needs."""
 
-    def _recheck_arrivals_filed_together(self, arrival: int) -> None:
+    def _recheck_chain_of_held_arrivals(self, arrival: int) -> None:
         for woken in together(self, arrival):
             heappush(self.ready, woken)
 
@@ -67,7 +67,7 @@ class WokenIsReady(Queueing[T], kw_only=True):
 class WokenOnce(Queueing[T], kw_only=True):
     """What is woken and still misses something is not filed again."""
 
-    def _recheck_arrivals_filed_together(self, arrival: int) -> None:
+    def _recheck_chain_of_held_arrivals(self, arrival: int) -> None:
         for woken in together(self, arrival):
             if all(self.have.get(slot, 0) >= count for slot, count in self.items[woken].needs):
                 heappush(self.ready, woken)
@@ -82,10 +82,10 @@ class WakesTwentyDeep(Queueing[T], kw_only=True):
         self.depth = 0
         return super().add_arrival(what, needs, gains)
 
-    def _recheck_arrivals_filed_together(self, arrival: int) -> None:
+    def _recheck_chain_of_held_arrivals(self, arrival: int) -> None:
         self.depth += 1
         if self.depth <= 20:
-            super()._recheck_arrivals_filed_together(arrival)
+            super()._recheck_chain_of_held_arrivals(arrival)
 
 
 class HeadOnly(Queueing[T], kw_only=True):

@@ -64,7 +64,7 @@ class WindowSource(Protocol):
     def locate_events(self, names: list[EventName]) -> list[Row]:
         """Where the events are that the log has: `window`, EventName's other columns, process and place."""
 
-    def fetch_window_events(self, spans: list[Row], windows: int) -> list[pa.Table]:
+    def fetch_nearest_events_of_windows(self, spans: list[Row], windows: int) -> list[pa.Table]:
         """The events of each window: of those inside its spans (SPANS) the nearest, each once."""
 
     def list_late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
@@ -88,7 +88,7 @@ class _Choice(NamedTuple):
 def fetch_events_around_findings(source: WindowSource, summary: Summary) -> pa.Table:
     """The events around findings of each kind, or of the first executions without a finding; each once."""
     choices = _choose_findings_to_draw(source, summary, PARTS_OF_KIND)[:MOST_PARTS]
-    tables = source.fetch_window_events(_list_spans_of_windows(source, choices), len(choices))
+    tables = source.fetch_nearest_events_of_windows(_list_spans_of_windows(source, choices), len(choices))
     rows: dict[tuple[Any, ...], Row] = {}
     for row in pa.concat_tables([EVENTS.empty_table(), *tables]).to_pylist():
         rows.setdefault(tuple(row[name] for name in IDENTITY), row)
@@ -98,7 +98,7 @@ def fetch_events_around_findings(source: WindowSource, summary: Summary) -> pa.T
 def build_windows_around_findings(source: WindowSource, summary: Summary) -> list[Window]:
     """Windows around the first finding of each kind, or of the first executions without a finding."""
     choices = _choose_findings_to_draw(source, summary, 1)[:MOST_WINDOWS]
-    tables = source.fetch_window_events(_list_spans_of_windows(source, choices), len(choices))
+    tables = source.fetch_nearest_events_of_windows(_list_spans_of_windows(source, choices), len(choices))
     graphs = [build_event_graph(table) for table in tables]
     missing_causes = _find_missing_causes(source, choices, graphs)
     late = _find_late_copies(source, choices, graphs)

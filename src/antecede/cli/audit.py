@@ -149,7 +149,7 @@ def _write_log_or_first_window_for_shiviz(run: AuditRun, windows: list[Window], 
     from antecede.formats.shiviz_writer import COMFORTABLE, format_shiviz
 
     is_whole = run.summary.totals["events"] <= COMFORTABLE
-    events = run.get_all_events() if is_whole else windows[0].events.slice(len(windows[0].ghosts))
+    events = run.get_events_that_were_read() if is_whole else windows[0].events.slice(len(windows[0].ghosts))
     try:
         text = format_shiviz(add_clocks_if_none_are_given(events))
     except CallerError as error:

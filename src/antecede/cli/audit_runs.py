@@ -43,7 +43,7 @@ class AuditRun(Protocol):
     def build_log_view_for_page(self) -> LogView:
         """What the page holds of the log."""
 
-    def get_all_events(self) -> pa.Table:
+    def get_events_that_were_read(self) -> pa.Table:
         """Every event: for logs of which the summary says that they are small."""
 
     def write_tables(self, output: OutputFolder) -> None:
@@ -99,7 +99,7 @@ class _LocalRun:
         with show_activity("gathering what the page holds"):
             return build_log_view(self.audit, self.summary)
 
-    def get_all_events(self) -> pa.Table:
+    def get_events_that_were_read(self) -> pa.Table:
         return self.logs.events
 
     def write_tables(self, output: OutputFolder) -> None:
@@ -158,7 +158,7 @@ class _SparkRun:
         with show_spark_stages(self.spark, "gathering what the page holds"):
             return build_log_view(self.logs.events, self.audit.ranked, self.audit.totals, self.summary)
 
-    def get_all_events(self) -> pa.Table:
+    def get_events_that_were_read(self) -> pa.Table:
         return self.logs.events.toArrow()
 
     def write_tables(self, output: OutputFolder) -> None:

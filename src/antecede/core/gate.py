@@ -95,17 +95,17 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             return
         if new == old + 1:
             if new in filed:
-                self._recheck_arrivals_filed_together(filed.pop(new))
+                self._recheck_chain_of_held_arrivals(filed.pop(new))
             return
         passed: Iterable[int] = range(old + 1, new + 1)
         if new - old > len(filed):
             passed = [count for count in filed if count <= new]
         for count in passed:
             if count in filed:
-                self._recheck_arrivals_filed_together(filed.pop(count))
+                self._recheck_chain_of_held_arrivals(filed.pop(count))
 
-    def _recheck_arrivals_filed_together(self, last_filed: int) -> None:
-        """Look again at everything that was filed together."""
+    def _recheck_chain_of_held_arrivals(self, last_filed: int) -> None:
+        """Look again at `last_filed` and at what was filed below it: all that wait for the same need."""
         arrival = last_filed
         while arrival >= 0:
             item = self.items[arrival]

@@ -138,7 +138,7 @@ def build_fields_column(fields: Sequence[Fields]) -> pa.Array:
     return build_map_column([one or None for one in fields], FIELDS)
 
 
-def build_fields_column_from_columns(columns: Mapping[str, pa.Array]) -> pa.Array:
+def pack_columns_into_fields_map(columns: Mapping[str, pa.Array]) -> pa.Array:
     """Fields from columns of strings, each under its name; null where a row has none."""
     arrays = list(columns.values())
     # One row of the matrix for each record: which of the columns it fills.

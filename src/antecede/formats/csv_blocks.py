@@ -22,11 +22,11 @@ from antecede.formats.columns import (
     Odd,
     assemble_events,
     build_fields_column,
-    build_fields_column_from_columns,
     build_kinds_and_unknown_words,
     build_list_array,
     build_name_list_column,
     build_times_ms_and_unknown_texts,
+    pack_columns_into_fields_map,
 )
 from antecede.formats.jsons import ERRORS
 from antecede.formats.mapped import Mapper
@@ -110,7 +110,7 @@ class CsvBlockReader:
                 _decode_json_cells(given["fields"], _fields), others
             )
         elif others:
-            columns["fields"] = build_fields_column_from_columns(others)
+            columns["fields"] = pack_columns_into_fields_map(others)
         return assemble_events(columns, lines, self.file), owns
 
     def _get_cells_of_event_column(self, event_column: str, cells: dict[str, pa.Array]) -> pa.Array:

@@ -115,10 +115,10 @@ def _find_stamp_key(data: bytes) -> str | None:
     first = next(_sample_objects(data), {})
     if "stamp" in first:
         return "stamp"
-    return next((key for key, value in first.items() if _is_clock(value)), None)
+    return next((key for key, value in first.items() if _looks_like_clock(value)), None)
 
 
-def _is_clock(value: Any) -> bool:
+def _looks_like_clock(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(type(count) is int for count in value.values())
 
 

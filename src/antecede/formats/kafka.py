@@ -89,7 +89,7 @@ class TopicRecord(msgspec.Struct, gc=False):
         return None if time is None or time < 0 else time
 
     @property
-    def content(self) -> Any:
+    def payload_or_value(self) -> Any:
         return self.value if self.payload is None else self.payload
 
 
@@ -102,13 +102,13 @@ def read(source: Source, settings: Settings) -> FileRows:
     if LOOKS_LIKE_CONSOLE.match(source.data[:1000].decode(errors="replace").lstrip()):
         records = _read_console_lines(source, rows)
     else:
-        plain = _read_records_if_all_plain(source.data)
+        plain = _read_one_record_per_line_if_possible(source.data)
         records = _read_records_one_by_one(source.data, rows) if plain is None else plain
     _set_event_columns(rows, records, _FieldFinder(settings))
     return rows
 
 
-def _read_records_if_all_plain(data: bytes) -> list[TopicRecord] | None:
+def _read_one_record_per_line_if_possible(data: bytes) -> list[TopicRecord] | None:
     """The records of a file with one on each line and nothing odd in them; else None."""
     body, lines = data.strip(), list_line_numbers_of_stripped_data(data)
     if not are_all_lines_objects(body, len(lines)):
@@ -237,7 +237,7 @@ class _FieldFinder:
     def parse_payload_if_needed(self, record: TopicRecord) -> Any:
         if not self.uses_payload:
             return None
-        content = record.content
+        content = record.payload_or_value
         if not isinstance(content, str):
             return content
         try:
@@ -354,7 +354,10 @@ def _set_event_columns(rows: FileRows, records: Sequence[TopicRecord], finder: _
     rows.time = concat_sends_and_records(
         take_values_of_sends(columns.send_times), partition_times, pa.float64()
     )
-    contents = [None if record.content is None else values.as_text(record.content) for record in records]
+    contents = [
+        None if record.payload_or_value is None else values.as_text(record.payload_or_value)
+        for record in records
+    ]
     rows.text = concat_sends_and_records([None] * count, contents, text)
     kind = EVENTS.field("fields").type
     fields = list(map(_add_key_to_headers, columns.headers, records))

@@ -74,7 +74,7 @@ def describe_unknown_kinds(files: list[FileRead]) -> str | None:
     return describe_unknown_words(words, f"say what they are, as in --kind {min(words, default='')}=send")
 
 
-def require_matching_counts(
+def check_and_list_row_counts(
     files: list[FileRead], event_count: int, quarantined_count: int
 ) -> dict[str, int]:
     """How many files, events and quarantined records there are; an error if readers counted otherwise.

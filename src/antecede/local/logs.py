@@ -11,12 +11,12 @@ from antecede.formats import Settings
 from antecede.formats.across import AMBIGUOUS, CAN_BE_AMBIGUOUS, describe_ambiguous_cause
 from antecede.formats.logs import (
     FileRead,
+    check_and_list_row_counts,
     check_any_file_readable,
     check_format_and_settings,
     describe_file_counts,
     describe_unknown_kinds,
     join_notes,
-    require_matching_counts,
 )
 from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, normalize_paths
@@ -54,7 +54,7 @@ class Logs:
 
     def counts(self) -> dict[str, int]:
         """How many files, events and quarantined records there are; an error if that is not what was read."""
-        return require_matching_counts(self.files, len(self.events), len(self.quarantine))
+        return check_and_list_row_counts(self.files, len(self.events), len(self.quarantine))
 
     def _repr_html_(self) -> str:
         """For notebooks: how each file was read."""

@@ -108,7 +108,7 @@ class _LocalViewSource:
                 located.append({"window": window, **row})
         return located
 
-    def fetch_window_events(self, spans: list[Row], windows: int) -> list[pa.Table]:
+    def fetch_nearest_events_of_windows(self, spans: list[Row], windows: int) -> list[pa.Table]:
         distances: list[dict[int, int]] = [{} for _ in range(windows)]
         most = [0] * windows
         for span in spans:

@@ -176,11 +176,11 @@ def _sort_by_arrival(partition: PartitionRows, rows: Ints) -> Ints:
         digest[tied] = _hash_needs_in_any_order(stamps.needs, tied)
         rows, _ = _sort_tied_rows(rows, same, [digest])
     if stamps.past is not None:
-        rows = _put_causes_first(stamps, stamps.past, rows, partition.faults)
+        rows = _sort_causes_first_and_stuck_rows_last(stamps, stamps.past, rows, partition.faults)
     return rows
 
 
-def _put_causes_first(stamps: Stamps, past: Rows, rows: Ints, faults: Faults) -> Ints:
+def _sort_causes_first_and_stuck_rows_last(stamps: Stamps, past: Rows, rows: Ints, faults: Faults) -> Ints:
     """The rows, but each behind those of its past that are there; rows that cannot be so come last."""
     numbers = np.where(faults.bad, 0, stamps.number)
     present = find_last_present_messages(past.slots, past.counts, stamps.own, numbers)

@@ -154,7 +154,7 @@ class _ReplayWatch(Watch):
             self.waiting[i].add(payload)
             self.rows += (self.queue.now, self.holds + i, payload)
 
-    def pop_delivered_copy(self, process: int, delivery: Delivery) -> int | None:
+    def pop_copy_at_its_first_delivery(self, process: int, delivery: Delivery) -> int | None:
         """The copy that is delivered here for the first time; None for any other delivery."""
         copies = self.copies.get(delivery.payload)
         copy = copies.pop(process, None) if copies else None
@@ -241,7 +241,7 @@ class _RecordedApplications:
     def on_deliver(self, process: int, delivery: Delivery) -> None:
         """A message is handed over; whoever waited for it may send, when all that is delivered now is."""
         self.watch.on_deliver(process, delivery)
-        copy = self.watch.pop_delivered_copy(process, delivery)
+        copy = self.watch.pop_copy_at_its_first_delivery(process, delivery)
         if copy is None:
             return
         self.delivered[copy] = self.queue.now

@@ -138,7 +138,7 @@ class RunTrace(Recorder):
         depends_on: int | None,
     ) -> None:
         """A process sends; what the send is declared to depend on is its parent."""
-        clock = self._tick_clock(process)
+        clock = self._tick_clock_and_note_own_event(process)
         parents = None if depends_on is None else self._list_parent_event_id(process, depends_on)
         self.sends[message] = MessageUnderWay(self.queue.now, clock, len(targets))
         receivers = [self.names[target] for target in targets]
@@ -185,7 +185,7 @@ class RunTrace(Recorder):
                 own_clock[name] = count
         sent.undelivered -= 1
         self._forget_send_if_complete(message, sent)
-        clock = self._tick_clock(process)
+        clock = self._tick_clock_and_note_own_event(process)
         sender = self.names[source]
         text = f"deliver m{message} from {sender}"
         self._add_event(process, "deliver", message, sender, text, clock=list(clock.items()))
@@ -213,7 +213,7 @@ class RunTrace(Recorder):
         if sent.unarrived <= 0 and sent.undelivered <= 0:
             del self.sends[message]
 
-    def _tick_clock(self, process: int) -> dict[str, int]:
+    def _tick_clock_and_note_own_event(self, process: int) -> dict[str, int]:
         clock = self.clocks[process]
         name = self.names[process]
         self.own[process].append(self.counts[process])

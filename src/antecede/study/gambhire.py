@@ -78,20 +78,20 @@ class IdealDelivery:
         self,
         process: int,
         message: int,
-        addressed: int,
-        declared_causes: list[int],
+        messages_for_process: int,
+        causes_by_message: list[int],
         now_ms: float,
     ) -> None:
         """A message arrives: deliver everything that lacks nothing now.
 
-        `addressed` has the messages for the process as bits, `declared_causes` those of each message.
+        Sets of messages are bits; `causes_by_message` has the declared causes of each message.
         """
         self.arrivals[process, message] = now_ms
         self.arrived[process] |= 1 << message
-        under_way = addressed & ~self.arrived[process]
+        under_way = messages_for_process & ~self.arrived[process]
         still_held = []
         for held in (*self.held[process], message):
-            if declared_causes[held] & under_way:
+            if causes_by_message[held] & under_way:
                 still_held.append(held)
                 continue
             wait = now_ms - self.arrivals.pop((process, held))

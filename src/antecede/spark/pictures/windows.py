@@ -65,7 +65,7 @@ class _SparkSource:
         located = places.join(wanted, ["execution", "event"])
         return list(located.toArrow().to_pylist())
 
-    def fetch_window_events(self, spans: list[Row], windows: int) -> list[pa.Table]:
+    def fetch_nearest_events_of_windows(self, spans: list[Row], windows: int) -> list[pa.Table]:
         if not spans:
             return [EVENTS.empty_table() for _ in range(windows)]
         wanted = self._broadcast_table(pa.Table.from_pylist(spans, SPANS)).alias("spans")

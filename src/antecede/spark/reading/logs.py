@@ -25,13 +25,13 @@ from antecede.formats.across import CAN_BE_AMBIGUOUS, RULES
 from antecede.formats.executions import SPANS, group_files_into_executions
 from antecede.formats.logs import (
     FileRead,
+    check_and_list_row_counts,
     check_any_file_readable,
     check_format_and_settings,
     describe_file_counts,
     describe_unknown_kinds,
     join_notes,
     list_unreadable_files,
-    require_matching_counts,
 )
 from antecede.formats.native import count_native_rows
 from antecede.formats.settings import DEFAULT
@@ -77,7 +77,7 @@ class SparkLogs:
 
         Runs two jobs.
         """
-        return require_matching_counts(self.files, self.events.count(), self.quarantine.count())
+        return check_and_list_row_counts(self.files, self.events.count(), self.quarantine.count())
 
     def done(self) -> None:
         """Remove what was staged: the tables cannot be used any more."""
