@@ -32,13 +32,12 @@ def start_lock_and_tick_thread(
 
     def hold_running_lock_and_give_up_rows() -> None:
         with hold_running_lock(checkpoint):
-            while _is_query_active(query):
+            while not _has_query_ended_after_pause(query):
                 if ledger is not None and batch_lock.acquire(blocking=False):
                     try:
                         _give_up_expired_rows_or_warn(ledger)
                     finally:
                         batch_lock.release()
-                time.sleep(_PAUSE)
 
     threading.Thread(target=hold_running_lock_and_give_up_rows, name="antecede ticks", daemon=True).start()
 
@@ -52,9 +51,9 @@ def _give_up_expired_rows_or_warn(ledger: Ledger) -> None:
         warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
-def _is_query_active(query: StreamingQuery) -> bool:
-    """Whether the query runs; nothing runs in a session that is gone."""
+def _has_query_ended_after_pause(query: StreamingQuery) -> bool:
+    """Wait a pause, or until the query ends: whether it has. Nothing runs in a session that is gone."""
     try:
-        return bool(query.isActive)
+        return bool(query.awaitTermination(_PAUSE))
     except (Py4JError, PySparkException, OSError):
-        return False
+        return True
