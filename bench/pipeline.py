@@ -36,14 +36,14 @@ def tables(quick: bool) -> Iterator[Table]:
         yield memory(Path(folder), 20_000 if quick else 1_000_000)
 
 
-def best(*calls: Callable[[], object], warm: int = 1) -> list[Spent]:
+def best(*calls: Callable[[], object], warm: int = 1, rounds: int = 2) -> list[Spent]:
     """The least time of each call, in turn, after some to warm up.
 
     In turn, because whatever runs first in a session pays for machine code that the others use, too.
     """
     for call in calls * warm:
         call()
-    times = [[spent(call) for call in calls] for _ in range(2)]
+    times = [[spent(call) for call in calls] for _ in range(rounds)]
     return [min(some, key=lambda time: time.wall) for some in zip(*times, strict=True)]
 
 
@@ -61,6 +61,7 @@ def _order(spark: SparkSession, folder: Path, size: int) -> Table:
         lambda: drain(rows.repartition("group").sortWithinPartitions("time")),
         lambda: drain(rows.groupBy("group").applyInArrow(_identity, rows.schema)),
         warm=2,
+        rounds=5,  # they take a few seconds, and vary by a tenth
     )
     _add(table, "repartition + sortWithinPartitions", ours, sort, 1.8)
     _add(table, "identity applyInArrow", ours, same, 1.4)
