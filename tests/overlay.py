@@ -42,7 +42,7 @@ def change_a_link(world: World, pick: Pick) -> None:
     if peer in endpoint.links:
         if is_connected(world, without=(name, peer)):
             endpoint.remove_link(peer)
-    elif endpoint.index[peer] not in endpoint.opening:
+    elif endpoint.id_by_process[peer] not in endpoint.opening:
         world._take_effects(name, endpoint.add_link(peer))
     elif pick(3) == 0:
         endpoint.remove_link(peer)

@@ -61,7 +61,7 @@ def test_tables_and_endpoints_are_asked_for_the_same(case: Case) -> None:
         assert isinstance(endpoint, Gated)
         if case.watch is not None and packet.target not in case.watch:
             continue  # order is promised at one process only
-        source = endpoint.index[packet.source]
+        source = endpoint.id_by_process[packet.source]
         needs, gains = endpoint.read_needs_and_gains(
             packet.kind, packet.stamp, source, endpoint.me, endpoint.n
         )

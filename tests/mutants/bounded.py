@@ -23,7 +23,7 @@ class LosesExtras(Bounded, kw_only=True):
         if packet.kind == "message":
             return super()._accept_packet(packet, stamp)
         self.gate.add_arrival(
-            packet, self._find_local_needs_and_gains(self.index[packet.source], stamp)[0], []
+            packet, self._find_local_needs_and_gains(self.id_by_process[packet.source], stamp)[0], []
         )
         self._take_ready_extras()
         return None

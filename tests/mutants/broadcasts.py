@@ -68,7 +68,7 @@ class TakesOriginals(History, kw_only=True):
     """The copy of a message that came along before is delivered again."""
 
     def _accept_packet(self, packet: Packet, stamp: HistoryStamp) -> None:
-        source = self.index[packet.source]
+        source = self.id_by_process[packet.source]
         self.past[source] = min(self.past[source], stamp.past[source])
         super()._accept_packet(packet, stamp)
 

@@ -87,7 +87,7 @@ class TakesAnyPong(Flood, kw_only=True):
     """A pong of a link that was given up and is added again opens it."""
 
     def _process_control_packet(self, packet: Packet, stamp: int) -> None:
-        opening = self.opening.get(self.index[packet.source])
+        opening = self.opening.get(self.id_by_process[packet.source])
         super()._process_control_packet(packet, opening.ping if opening else stamp)
 
 

@@ -39,7 +39,7 @@ class LearnsAtArrival(Matrix, kw_only=True):
 
     def _accept_packet(self, packet: Packet, stamp: Stamp) -> Delivery | None:
         delivery = super()._accept_packet(packet, stamp)
-        super()._learn_from_delivery(self.index[packet.source], self._decode_and_check_stamp(packet))
+        super()._learn_from_delivery(self.id_by_process[packet.source], self._decode_and_check_stamp(packet))
         return delivery
 
     def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:
@@ -51,7 +51,7 @@ class CountsAtArrival(Matrix, kw_only=True):
 
     def _accept_packet(self, packet: Packet, stamp: Stamp) -> Delivery | None:
         delivery = super()._accept_packet(packet, stamp)
-        for slot, count in self._find_local_needs_and_gains(self.index[packet.source], stamp)[1]:
+        for slot, count in self._find_local_needs_and_gains(self.id_by_process[packet.source], stamp)[1]:
             self.gate.advance_slot(slot, count)
         return delivery
 

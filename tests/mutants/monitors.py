@@ -33,7 +33,7 @@ class CountsDuplicates(Monitor, kw_only=True):
         try:
             return super().receive(packet)
         except DuplicateError:
-            source = self.index[packet.source]
+            source = self.id_by_process[packet.source]
             self.gate.advance_slot(source, self.gate.have.get(source, 0) + 1)
             return self._deliver_ready_and_take_outbox([])
 

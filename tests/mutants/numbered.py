@@ -48,7 +48,7 @@ class ReleaseTakesAnyAcknowledgement(Release, kw_only=True):
 
     def _process_control_packet(self, packet: Packet, stamp: release.Stamp) -> None:
         kind, _ = stamp
-        super()._process_control_packet(packet, (kind, self.sent[self.index[packet.source]]))
+        super()._process_control_packet(packet, (kind, self.sent[self.id_by_process[packet.source]]))
 
 
 class ReleaseLooksBehind(Release, kw_only=True):
@@ -115,7 +115,7 @@ class ForgetsOvertakingClearance(Eager, kw_only=True):
 
     def _process_control_packet(self, packet: Packet, stamp: eager.Stamp) -> None:
         kind, number, _ = stamp
-        if kind == "ack" or number <= self.gate.have.get(self.index[packet.source], 0):
+        if kind == "ack" or number <= self.gate.have.get(self.id_by_process[packet.source], 0):
             super()._process_control_packet(packet, stamp)
 
 

@@ -16,5 +16,5 @@ class SelfSends(Endpoint, kw_only=True):
     def _check_and_send_message(
         self, payload: bytes, to: Iterable[str] | None, send: Callable[[bytes, list[int]], None]
     ) -> Effects:
-        send(payload, [self.index[name] for name in self._check_and_list_destinations(to)])
+        send(payload, [self.id_by_process[name] for name in self._check_and_list_destinations(to)])
         return self._deliver_ready_and_take_outbox([])

@@ -10,7 +10,7 @@ import pytest
 
 from antecede.report.charts import (
     Chart,
-    DrawnChart,
+    ChartWithRows,
     Section,
     TextTable,
     build_chart,
@@ -91,7 +91,7 @@ def test_without_the_extra_the_remedy_is_told(monkeypatch) -> None:
 
 def test_nothing_in_the_data_can_end_the_script(tmp_path) -> None:
     rows = [{"name": HOSTILE, "bytes": 1.0}]
-    drawn = DrawnChart(Chart(HOSTILE, x="bytes", y="name", mark="bar"), rows)
+    drawn = ChartWithRows(Chart(HOSTILE, x="bytes", y="name", mark="bar"), rows)
     sections = [Section(HOSTILE, [HOSTILE], [TextTable([HOSTILE], [[HOSTILE]])], [drawn])]
     write_chart_page(tmp_path / "page.html", HOSTILE, sections)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -105,8 +105,10 @@ def test_nothing_in_the_data_can_end_the_script(tmp_path) -> None:
 @pytest.mark.slow
 def test_the_page_draws_its_charts_and_asks_for_nothing(tmp_path) -> None:
     sections = [
-        Section("Growth", ["How bytes grow."], charts=[DrawnChart(GROWTH, SIZES)]),
-        Section("Sizes", tables=[TextTable(["n", "bytes"], [["4", "16"]])], charts=[DrawnChart(BARS, SIZES)]),
+        Section("Growth", ["How bytes grow."], charts=[ChartWithRows(GROWTH, SIZES)]),
+        Section(
+            "Sizes", tables=[TextTable(["n", "bytes"], [["4", "16"]])], charts=[ChartWithRows(BARS, SIZES)]
+        ),
     ]
     file = tmp_path / "page.html"
     write_chart_page(file, "Study", sections)

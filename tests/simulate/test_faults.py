@@ -65,7 +65,7 @@ class Spy:
             follow(process, output)
 
         def arrive_watched(frame: Frame) -> None:
-            self.counts["came while down"] += carrier.homes[carrier.index[frame.target]].site is None
+            self.counts["came while down"] += carrier.homes[carrier.id_by_process[frame.target]].site is None
             arrive(frame)
 
         carrier._transmit_and_deliver_output = follow_watched  # type: ignore[method-assign]

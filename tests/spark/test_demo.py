@@ -9,7 +9,7 @@ from rich.console import Console
 import antecede
 from antecede.demo import lake
 from antecede.demo.feed import LiveShop
-from antecede.demo.follow import CAUSAL, SORTED, count_late_messages, show_live_shop
+from antecede.demo.follow import CAUSAL, SORTED, count_late_messages, run_live_shop_demo
 from antecede.demo.watermark_sort import WatermarkSort
 from tests.spark_session import NOT_THROUGH_CONNECT
 
@@ -33,7 +33,7 @@ def test_only_the_causal_order_keeps_effects_behind_their_causes(spark, tmp_path
 def test_the_live_shop_stays_in_causal_order_while_a_producer_stalls(spark, tmp_path):
     console = Console(width=110, record=True, file=io.StringIO())
     shop = LiveShop(rooms=6, seconds=4, stall_begins=1, stall_ends=3)
-    last = show_live_shop(console, tmp_path / "live", shop, delay_seconds=0.5, look_every_seconds=2)
+    last = run_live_shop_demo(console, tmp_path / "live", shop, delay_seconds=0.5, look_every_seconds=2)
     messages = 6 * 4 * 5
     ours, theirs = last.outputs[CAUSAL], last.outputs[SORTED]
     assert (len(ours.rows), last.late[CAUSAL], last.landed) == (messages, 0, messages)

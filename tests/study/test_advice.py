@@ -11,7 +11,7 @@ from antecede.simulate.costs import CostFigure
 from antecede.simulate.replay import Replay
 from antecede.simulate.watch import Verdict
 from antecede.study.advice import Advice, advise_on_execution
-from antecede.study.compare import Comparison, ExecutionFacts, Variant, find_fitting_variants
+from antecede.study.compare import Comparison, ExecutionFacts, Variant, list_applicable_protocols
 from antecede.study.compare_candidates import Candidate, compute_shares_of_false_causality_avoided
 from antecede.study.compare_preferences import parse_preferences
 from antecede.study.compare_sentences import format_endpoint_call, format_estimate
@@ -225,13 +225,13 @@ def test_the_line_to_use_runs() -> None:
 
 
 def name_variants(recording) -> set[str]:
-    return {variant.name for variant in find_fitting_variants(recording).variants}
+    return {variant.name for variant in list_applicable_protocols(recording).variants}
 
 
 def test_fitting_follows_the_facts() -> None:
     """What sends to one fits where all messages go to one; nothing that sends to all does."""
     recording = triangle()
-    fitting = find_fitting_variants(recording)
+    fitting = list_applicable_protocols(recording)
     protocols = {variant.protocol for variant in fitting.variants}
     for name, facts in list_protocols().items():
         expected = facts.unicast and not facts.monitor and facts.order != "semantic"
@@ -244,7 +244,7 @@ def test_fitting_follows_the_facts() -> None:
 
 def test_broadcasts_are_for_those_that_send_to_all() -> None:
     sends = [(A, 0.0, {B: 5.0, C: 50.0}), (B, 10.0, {A: 5.0, C: 5.0})]
-    fitting = find_fitting_variants(record(sends, [[2], [0], [3, 1]], [0, 1]))
+    fitting = list_applicable_protocols(record(sends, [[2], [0], [3, 1]], [0, 1]))
     protocols = {variant.protocol for variant in fitting.variants}
     assert {"vector", "probabilistic", "plausible", "scalar", "matrix", "buffered"} <= protocols
     assert "one process at a time" in fitting.left_out["pairs"]
@@ -252,17 +252,17 @@ def test_broadcasts_are_for_those_that_send_to_all() -> None:
 
 def test_some_of_all_excludes_both() -> None:
     sends = [(A, 0.0, {B: 5.0, C: 50.0}), (B, 10.0, {C: 5.0})]
-    fitting = find_fitting_variants(record(sends, [[], [0], [2, 1]], [0, 1]))
+    fitting = list_applicable_protocols(record(sends, [[], [0], [2, 1]], [0, 1]))
     assert "pairs" in fitting.left_out and "vector" in fitting.left_out
     assert "optimal" in {variant.protocol for variant in fitting.variants}
 
 
 def test_one_process_at_an_end_is_the_server() -> None:
     to_one = record([(A, 0.0, {C: 5.0}), (B, 10.0, {C: 5.0})], [[], [], [0, 1]], [0, 0])
-    (monitor,) = (one for one in find_fitting_variants(to_one).variants if one.protocol == "monitor")
+    (monitor,) = (one for one in list_applicable_protocols(to_one).variants if one.protocol == "monitor")
     assert monitor == Variant("monitor", {"monitor": "c"}, True)
     and_back = record([(A, 0.0, {C: 5.0}), (C, 10.0, {B: 5.0})], [[], [1], [0]], [0, 1])
-    (server,) = (one for one in find_fitting_variants(and_back).variants if one.protocol == "server")
+    (server,) = (one for one in list_applicable_protocols(and_back).variants if one.protocol == "server")
     assert server == Variant("server", {"server": "c"}, False)
 
 

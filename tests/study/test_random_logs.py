@@ -9,7 +9,7 @@ from antecede.events.graph import build_event_graph
 from antecede.formats import read
 from antecede.protocols.registry import list_protocols
 from antecede.simulate.replay import replay
-from antecede.study.compare import find_fitting_variants
+from antecede.study.compare import list_applicable_protocols
 from antecede.study.traffic import find_traffic
 from tests.formats.samples import lines
 
@@ -56,7 +56,7 @@ def test_a_random_log_is_replayed_to_the_end_by_all_that_fit(seed) -> None:
             assert traffic.notes
             continue
         assert (recording.travel >= 0).all() and (recording.heard >= 0).all()
-        for variant in find_fitting_variants(recording).variants:
+        for variant in list_applicable_protocols(recording).variants:
             outcome = replay(recording, variant.protocol, variant.options)
             if variant.protocol == "sync":
                 continue

@@ -269,7 +269,7 @@ def write_comparison_page(file: Path, advice: list[Advice]) -> str:
 
 
 def _make_page_section(advice: Advice) -> Section:
-    from antecede.report.charts import Chart, DrawnChart, Section, TextTable
+    from antecede.report.charts import Chart, ChartWithRows, Section, TextTable
 
     facts = advice.facts
     paragraphs = [advice.sentence, advice.use, *facts.notes, describe_table_columns(advice)]
@@ -292,7 +292,7 @@ def _make_page_section(advice: Advice) -> Section:
         heading,
         [paragraph for paragraph in paragraphs if paragraph],
         [TextTable(["", *table.headings], table.rows)],
-        [DrawnChart(chart, rows) for chart in charts],
+        [ChartWithRows(chart, rows) for chart in charts],
     )
 
 

@@ -36,7 +36,7 @@ def demo_command(
     if seconds < 1:
         raise CallerError(f"--seconds must be at least 1, and is {seconds:g}")
     from antecede.demo.feed import LiveShop
-    from antecede.demo.follow import show_live_shop
+    from antecede.demo.follow import run_live_shop_demo
 
     shop = LiveShop(seconds=seconds, stall_begins=seconds / 4, stall_ends=seconds / 2)
-    show_live_shop(console, out / "live", shop)
+    run_live_shop_demo(console, out / "live", shop)

@@ -65,7 +65,7 @@ def study_command(
     """
     from antecede.study.registry import list_studies
 
-    checked_scale = _parse_scale(scale)
+    checked_scale = _parse_study_scale(scale)
     studies = list_studies(name)
     chosen = _choose_engine(engine, master)
     folders = [os.path.join(out, study.name) if name == "all" else out for study in studies]
@@ -84,7 +84,7 @@ def study_command(
     raise typer.Exit(1 if any(run.finished.failures for run in runs) else 0)
 
 
-def _parse_scale(scale: str) -> Scale:
+def _parse_study_scale(scale: str) -> Scale:
     from antecede.study.experiment import SCALES
 
     for known in SCALES:

@@ -102,7 +102,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """
         if not self.manual:
             raise CallerError("take() needs an endpoint made with manual=True; this one delivers by itself")
-        known = sender is None or (isinstance(sender, str) and sender in self.index)
+        known = sender is None or (isinstance(sender, str) and sender in self.id_by_process)
         if not known:
             raise CallerError(f"{sender!r} is not in the group {self.group}")
         key = None if self._is_application_blocked() else self._find_next_deliverable(sender)
@@ -171,14 +171,14 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     # -- what protocols use ----------------------------------------------------------------------
 
     @cached_property
-    def index(self) -> dict[str, int]:
+    def id_by_process(self) -> dict[str, int]:
         """Process name to id; ids follow the sorted names, so every member counts alike."""
         return {name: i for i, name in enumerate(self.group)}
 
     @cached_property
     def me(self) -> int:
         """This process's id."""
-        return self.index[self.process]
+        return self.id_by_process[self.process]
 
     @cached_property
     def n(self) -> int:
@@ -223,11 +223,11 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         if to is None and self.facts.broadcast:
             return self.other_ids[:], True
         if type(to) is list and len(to) == 1 and self.facts.unicast and type(to[0]) is str:
-            target = self.index.get(to[0], self.me)
+            target = self.id_by_process.get(to[0], self.me)
             if target != self.me:
                 return [target], False
         names = self._check_and_list_destinations(to)
-        targets = [self.index[name] for name in names if name != self.process]
+        targets = [self.id_by_process[name] for name in names if name != self.process]
         return targets, to is None or self.process in names
 
     def _emit_packet(
@@ -268,7 +268,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         else:
             names = list(to)
         for name in names:
-            if not isinstance(name, str) or name not in self.index:
+            if not isinstance(name, str) or name not in self.id_by_process:
                 raise CallerError(f"destination {name!r} is not in the group {self.group}")
         if len(set(names)) < len(names):
             raise CallerError(f"a destination is named twice in {names}")

@@ -50,7 +50,7 @@ class Gated(Endpoint, kw_only=True):
         return cls.find_needs_and_gains(read, source, receiver)
 
     def _decode_and_check_stamp(self, packet: Packet) -> Any:
-        source = self.index[packet.source]
+        source = self.id_by_process[packet.source]
         stamp = self.read_stamp(packet.kind, packet.stamp, source, self.me, self.n)
         self._refuse_claim_of_unsent_messages(stamp)
         return stamp
@@ -63,7 +63,7 @@ class Gated(Endpoint, kw_only=True):
         return self.find_needs_and_gains(stamp, source, self.me)
 
     def _accept_packet(self, packet: Packet, stamp: Any) -> Delivery | None:
-        needs, gains = self._find_local_needs_and_gains(self.index[packet.source], stamp)
+        needs, gains = self._find_local_needs_and_gains(self.id_by_process[packet.source], stamp)
         if not self.manual and self.gate.let_through_if_ready(needs, gains):
             return self._deliver_packet(packet, stamp)
         self.held_stamps_by_arrival[self.gate.add_arrival(packet, needs, gains)] = stamp
@@ -87,7 +87,7 @@ class Gated(Endpoint, kw_only=True):
     def _deliver_packet(self, packet: Packet, stamp: Any) -> Delivery:
         source = packet.source
         if self.learns:
-            self._learn_from_delivery(self.index[source], stamp)
+            self._learn_from_delivery(self.id_by_process[source], stamp)
         return Delivery(source, packet.payload)
 
     def held(self) -> list[Held]:

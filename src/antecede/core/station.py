@@ -177,7 +177,7 @@ class Station:
     def dismiss(self, name: str, sent: int) -> None:
         """Let a member go that has sent so many messages, all of which are delivered here."""
         self.check_dismissal(name, sent)
-        if name in self.endpoint.index:
+        if name in self.endpoint.id_by_process:
             self._get_endpoint_method_or_refuse("dismiss", "members", "probabilistic")(name, sent)
             self.channels[name].exclude_peer()
 

@@ -68,7 +68,7 @@ class Snapshot(NamedTuple):
     """Messages of each output that come behind something that depends on them."""
 
 
-def show_live_shop(
+def run_live_shop_demo(
     console: Console,
     folder: Path,
     shop: LiveShop | None = None,

@@ -64,7 +64,7 @@ class Mapper:
         found, used = self.find_column_values_and_used_paths(record)
         row = self.make_event_row(found)
         fields = values.collect_other_fields(record, used)
-        fields |= _read_given_fields(found.get("fields"))
+        fields |= _read_fields_of_record(found.get("fields"))
         for name in ("kind", "time"):
             if name in found and row.get(name) is None:
                 fields[name] = values.as_text(found[name])
@@ -101,7 +101,7 @@ class Mapper:
         return row
 
 
-def _read_given_fields(given: Any) -> dict[str, str]:
+def _read_fields_of_record(given: Any) -> dict[str, str]:
     """Fields that the record gives as such: an object, or a list of pairs."""
     if isinstance(given, list):
         if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given):

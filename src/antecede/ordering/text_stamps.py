@@ -324,7 +324,7 @@ def write_as_json_unless_text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def convert_stamp(value: Any, kind: str) -> tuple[Any, str | None]:
+def read_stamp_or_fault(value: Any, kind: str) -> tuple[Any, str | None]:
     """The stamp, or the reason why it is none of this kind."""
     if value is None:
         return None, None
@@ -339,7 +339,7 @@ def convert_stamp(value: Any, kind: str) -> tuple[Any, str | None]:
     return None, f"{reason}: {_shorten_value(value)}"
 
 
-def convert_number(value: Any, column: str) -> tuple[int | None, str | None]:
+def read_number_or_fault(value: Any, column: str) -> tuple[int | None, str | None]:
     """The number, or the reason why it is none."""
     if value is None:
         return None, None

@@ -27,12 +27,12 @@ from antecede.ordering.strict_json import RepeatedKeyError, decode_json
 from antecede.ordering.text_stamps import (
     KINDS,
     choose_stamp_kind,
-    convert_number,
-    convert_stamp,
     decode_if_json,
     find_name_fault,
     list_stamp_kinds,
     match_stamp_kinds,
+    read_number_or_fault,
+    read_stamp_or_fault,
 )
 from antecede.ordering.text_types import (
     TextType,
@@ -331,10 +331,10 @@ def convert_record(record: dict[str, Any], plan: TextPlan) -> tuple[dict[str, An
     question = plan.question
     reason = _find_first_name_fault(record, plan)
     if reason is None and plan.stamp_kind is not None:
-        stamp, reason = convert_stamp(record.get(question.stamp), plan.stamp_kind)
+        stamp, reason = read_stamp_or_fault(record.get(question.stamp), plan.stamp_kind)
         record = {**record, question.stamp: stamp}
     if reason is None and question.number is not None and question.number != question.stamp:
-        number, reason = convert_number(record.get(question.number), question.number)
+        number, reason = read_number_or_fault(record.get(question.number), question.number)
         record = {**record, question.number: number}
     return record, reason
 

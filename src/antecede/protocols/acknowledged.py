@@ -77,14 +77,14 @@ class Acknowledged(Optimal, kw_only=True):
             stamp: Stamp = super()._decode_and_check_stamp(packet)
             return stamp
         clock = _decode_ack(packet.stamp)
-        if (self.index[packet.source], clock) not in self.awaited:
+        if (self.id_by_process[packet.source], clock) not in self.awaited:
             raise InputError(f"{packet.source} acknowledges a message that {self.process} does not wait for")
         return clock
 
     def _accept_packet(self, packet: Packet, stamp: Stamp | int) -> Delivery | None:
         if not isinstance(stamp, int):
             return super()._accept_packet(packet, stamp)
-        destination = self.index[packet.source]
+        destination = self.id_by_process[packet.source]
         self.awaited.remove((destination, stamp))
         self._remove_delivered_from_log(destination, stamp)
         return None

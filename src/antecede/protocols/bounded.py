@@ -134,7 +134,7 @@ class Bounded(VectorGated, kw_only=True):
     def _accept_packet(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
             return super()._accept_packet(packet, stamp)
-        needs, gains = self._find_local_needs_and_gains(self.index[packet.source], stamp)
+        needs, gains = self._find_local_needs_and_gains(self.id_by_process[packet.source], stamp)
         arrival = self.gate.add_arrival(packet, needs, gains)
         self.held_stamps_by_arrival[arrival] = stamp
         self._take_ready_extras()

@@ -123,7 +123,7 @@ class Eager(Numbered, kw_only=True):
     def _decode_and_check_stamp(self, packet: Packet) -> Stamp:
         stamp: Stamp = super()._decode_and_check_stamp(packet)
         kind, number, _ = stamp
-        if kind == "ack" and number > self.sent.get(self.index[packet.source], 0):
+        if kind == "ack" and number > self.sent.get(self.id_by_process[packet.source], 0):
             raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
         if kind == "release" and number >= packet.number:  # packets of a pair have numbers, too
             raise InputError(f"{packet.source} clears a message that it has not sent")
@@ -131,7 +131,7 @@ class Eager(Numbered, kw_only=True):
 
     def _process_ready_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, earlier, flagged = stamp
-        source, number = self.index[packet.source], earlier + 1
+        source, number = self.id_by_process[packet.source], earlier + 1
         self._add_to_inbox(packet.source, packet)
         self._emit_packet(packet.source, wire.encode(number), kind="ack")
         if flagged and self.outgoing.have.get(source, 0) < number:  # a clearance may overtake its message
@@ -139,7 +139,7 @@ class Eager(Numbered, kw_only=True):
 
     def _process_control_packet(self, packet: Packet, stamp: Stamp) -> None:
         kind, number, _ = stamp
-        source = self.index[packet.source]
+        source = self.id_by_process[packet.source]
         if kind == "ack":
             self.uncleared.advance_slot(source, number)
             self._emit_ready_clearances()

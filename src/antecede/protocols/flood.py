@@ -105,7 +105,7 @@ class Flood(Numbered, kw_only=True):
     def _init_state(self) -> None:
         if isinstance(self.overlay, dict):
             self.overlay = _check_and_sort_overlay(self.overlay, self.group)
-            self.linked = [self.index[name] for name in self.overlay[self.process]]
+            self.linked = [self.id_by_process[name] for name in self.overlay[self.process]]
         else:
             self.linked = _list_overlay_links(self.overlay, self.me, self.n)
         self.known = [Seen() for _ in self.group]
@@ -140,7 +140,7 @@ class Flood(Numbered, kw_only=True):
     def _get_peer_id(self, peer: str) -> int:
         if not isinstance(peer, str) or peer not in self.seen:
             raise CallerError(f"{peer!r} is not another member of the group {self.group}")
-        return self.index[peer]
+        return self.id_by_process[peer]
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         number = self._assign_message_number()
@@ -209,7 +209,7 @@ class Flood(Numbered, kw_only=True):
         known.add(stamp.number)
         kind: Literal["message", "ping"] = "ping" if packet.kind == "ping" else "message"
         flooded = Flooded(kind, stamp.origin, stamp.number, stamp.end, packet.payload)
-        self._forward_over_links(flooded, self.index[packet.source])
+        self._forward_over_links(flooded, self.id_by_process[packet.source])
         if kind == "message":
             self._add_to_inbox(self.group[stamp.origin], packet)
         elif stamp.end == self.me:
@@ -217,7 +217,7 @@ class Flood(Numbered, kw_only=True):
 
     def _process_control_packet(self, packet: Packet, stamp: int) -> None:
         """Open the link whose ping this pong answers, unless it was given up."""
-        target = self.index[packet.source]
+        target = self.id_by_process[packet.source]
         opening = self.opening.get(target)
         if opening is None or opening.ping != stamp:
             return

@@ -121,13 +121,13 @@ class History(Boxed, kw_only=True):
         return len(read.past) + len(read.destinations) + brought
 
     def _decode_and_check_stamp(self, packet: Packet) -> HistoryStamp:
-        source = self.index[packet.source]
+        source = self.id_by_process[packet.source]
         stamp = self.read_stamp(packet.kind, packet.stamp, source, self.me, self.n)
         refuse_claimed_count_above_actual(stamp.past[self.me], self.past[self.me])
         return stamp
 
     def _accept_packet(self, packet: Packet, stamp: HistoryStamp) -> None:
-        source = self.index[packet.source]
+        source = self.id_by_process[packet.source]
         # The gain is the number of this message itself, one more than its stamp says of its source.
         _, [(_, count)] = self.find_needs_and_gains(stamp, source, self.me)
         new_messages = [message for message in stamp.log if message.count > self.past[message.sender]]

@@ -74,7 +74,7 @@ class Probabilistic(Sharing, kw_only=True):
 
     def dismiss(self, name: str, sent: int) -> None:
         """Stop sending to a member that leaves, which has broadcast `sent` messages."""
-        if check_process_name(name) not in self.index or name == self.process:
+        if check_process_name(name) not in self.id_by_process or name == self.process:
             raise CallerError(f"{name!r} is not another member of the group {self.group}")
         if not isinstance(sent, int) or not 0 <= sent <= wire.LARGEST:
             raise CallerError(f"sent={sent}: give the number of messages that {name} has broadcast")
@@ -90,7 +90,7 @@ class Probabilistic(Sharing, kw_only=True):
         counts = sent.values() if isinstance(sent, dict) else [None]
         if not all(isinstance(count, int) for count in counts):
             raise CallerError("`sent` has, for each member, the number that its admit() returned")
-        is_member = check_process_name(name) in self.index
+        is_member = check_process_name(name) in self.id_by_process
         if not is_member or set(sent) != {*self.group} - {name}:
             raise CallerError(f"admit {name!r} everywhere first, and give the answers of {self.group}")
         known = {**self.known, self.process: Seen(self.sent)}
@@ -112,7 +112,7 @@ class Probabilistic(Sharing, kw_only=True):
         delivered = sum(self.gate.have.values())
         if self.sent or self.gate.arrivals or delivered:
             raise CallerError("join() comes first: this endpoint has already sent or received")
-        gone = [name for name in welcome.left if name in self.index]
+        gone = [name for name in welcome.left if name in self.id_by_process]
         if gone:
             raise CallerError(f"{', '.join(gone)} left before {self.process} came: leave them out")
         self._check_welcome_entries(welcome)
@@ -129,5 +129,5 @@ class Probabilistic(Sharing, kw_only=True):
 
     def _set_group_members(self, members: set[str]) -> None:
         self.group = sorted(members)
-        for cached in ("index", "me", "n", "other_ids"):
+        for cached in ("id_by_process", "me", "n", "other_ids"):
             self.__dict__.pop(cached, None)

@@ -27,7 +27,7 @@ class Numbered(Gated, kw_only=True):
         return earlier
 
     def _accept_packet(self, packet: Packet, stamp: Any) -> Delivery | None:
-        needs, gains = self._find_local_needs_and_gains(self.index[packet.source], stamp)
+        needs, gains = self._find_local_needs_and_gains(self.id_by_process[packet.source], stamp)
         if not gains:
             self._process_control_packet(packet, stamp)
             return None

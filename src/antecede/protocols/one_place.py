@@ -34,7 +34,7 @@ class OnePlace(VectorGated, kw_only=True):
         raise NotImplementedError
 
     def _init_state(self) -> None:
-        if self.causal_receiver not in self.index:
+        if self.causal_receiver not in self.id_by_process:
             raise CallerError(
                 f"the {self.facts.name} {self.causal_receiver!r} is not in the group {self.group}"
             )

@@ -102,7 +102,7 @@ class Release(Numbered, kw_only=True):
     def _decode_and_check_stamp(self, packet: Packet) -> Stamp:
         stamp: Stamp = super()._decode_and_check_stamp(packet)
         kind, number = stamp
-        if kind == "ack" and number > self.sent.get(self.index[packet.source], 0):
+        if kind == "ack" and number > self.sent.get(self.id_by_process[packet.source], 0):
             raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
         return stamp
 
@@ -113,7 +113,7 @@ class Release(Numbered, kw_only=True):
 
     def _process_control_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, number = stamp
-        target = self.index[packet.source]
+        target = self.id_by_process[packet.source]
         if number == self.sent[target]:
             self.unacknowledged.discard(target)
             self._send_kept_messages_while_allowed()

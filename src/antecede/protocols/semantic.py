@@ -181,5 +181,5 @@ class Semantic(VectorGated, kw_only=True):
         self.ecv = np.maximum(self.ecv, ecv)
 
     def _deliver_packet(self, packet: Packet, stamp: Read) -> Delivery:
-        self._learn_from_delivery(self.index[packet.source], stamp)
+        self._learn_from_delivery(self.id_by_process[packet.source], stamp)
         return Delivery(packet.source, packet.payload, (), self._count_own_event())

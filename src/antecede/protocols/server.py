@@ -46,7 +46,7 @@ class Server(OnePlace, kw_only=True):
 
     def _decode_and_check_stamp(self, packet: Packet) -> list[int]:
         stamp: list[int] = super()._decode_and_check_stamp(packet)
-        own_entry = stamp[self.index[packet.source]]
+        own_entry = stamp[self.id_by_process[packet.source]]
         if self.process == self.server and own_entry == 0:
             raise InputError("stamp of 'server': the client's own entry is 0, it must count this message")
         return stamp

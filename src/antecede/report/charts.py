@@ -55,7 +55,7 @@ class Chart(NamedTuple):
     log_y: bool = False
 
 
-class DrawnChart(NamedTuple):
+class ChartWithRows(NamedTuple):
     """A chart and the rows that it shows."""
 
     chart: Chart
@@ -75,7 +75,7 @@ class Section(NamedTuple):
     heading: str
     paragraphs: Sequence[str] = ()
     tables: Sequence[TextTable] = ()
-    charts: Sequence[DrawnChart] = ()
+    charts: Sequence[ChartWithRows] = ()
 
 
 def load_altair() -> None:

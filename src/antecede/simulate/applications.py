@@ -60,7 +60,7 @@ class Applications:
     def on_deliver(self, process: int, delivery: Delivery) -> None:
         """A message is delivered to a process: it may answer."""
         self.watch.on_deliver(process, delivery)
-        source = self.watch.index[delivery.sender]
+        source = self.watch.id_by_process[delivery.sender]
         if source == process or not self.answers or self.left <= 0:
             return
         answer = self.workload.choose_answer(process, source)

@@ -23,7 +23,7 @@ class DirectCarrier:
     ) -> None:
         self.queue, self.wires, self.endpoints, self.watch = queue, wires, endpoints, watch
         self.applications = applications
-        self.index = watch.index
+        self.id_by_process = watch.id_by_process
         self.counts: Counter[str] = Counter()
         self.latest: list[dict[str, int]] = [{} for _ in endpoints]
         everybody = range(len(endpoints))
@@ -54,7 +54,7 @@ class DirectCarrier:
 
     def on_packet_arrival(self, packet: Packet) -> None:
         """A packet reaches its target."""
-        i, number, source = self.index[packet.target], packet.number, packet.source
+        i, number, source = self.id_by_process[packet.target], packet.number, packet.source
         latest = self.latest[i]
         if number < latest.get(source, 0):
             self.counts["overtaken"] += 1
@@ -72,7 +72,7 @@ class DirectCarrier:
 
     def _transmit(self, process: int, packets: list[Packet]) -> None:
         self.watch.on_transmit(packets)
-        wires, index, now = self.wires, self.index, self.queue.now
+        wires, index, now = self.wires, self.id_by_process, self.queue.now
         if wires.plain:
             delays = wires.pairs[process]
             times = [now + delays[index[packet.target]]() for packet in packets]

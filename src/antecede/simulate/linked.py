@@ -49,7 +49,7 @@ class LinkedCarrier:
         patience: float, ordered: bool,
     ) -> None:  # fmt: skip
         self.queue, self.wires, self.watch, self.applications = queue, wires, watch, applications
-        self.names, self.index = watch.names, watch.index
+        self.names, self.id_by_process = watch.names, watch.id_by_process
         self.counts = wires.counts
         self.crashes = 0
         settings = {"patience": patience, "ordered": ordered}
@@ -73,7 +73,7 @@ class LinkedCarrier:
     def schedule_outages(self, outages: dict[str, tuple[float, float]]) -> None:
         """Let processes crash at known times, for as long as is said."""
         for name, (when, down_time) in outages.items():
-            self._schedule_crash(self.index[name], when, AT_REST, down_time)
+            self._schedule_crash(self.id_by_process[name], when, AT_REST, down_time)
 
     def _schedule_crash(self, process: int, time_ms: float, moment: str, down_ms: float) -> None:
         self.crashes += 1
@@ -101,7 +101,7 @@ class LinkedCarrier:
 
     def _on_frame_arrival(self, frame: Frame) -> None:
         happening = Input("frame", self.queue.now, frame.encode())
-        self._record_and_apply_input(self.index[frame.target], happening)
+        self._record_and_apply_input(self.id_by_process[frame.target], happening)
 
     def _on_timer(self, process_and_due_time: tuple[int, float]) -> None:
         i, due = process_and_due_time
@@ -136,7 +136,7 @@ class LinkedCarrier:
             self.watch.on_transmit(output.made)
         mean = self.wires.draw_mean_delay_of_message() if output.frames else None
         for frame in output.frames:
-            target = self.index[frame.target]
+            target = self.id_by_process[frame.target]
             for when in self.wires.draw_frame_arrival_times(process, target, self.queue.now, mean):
                 self.queue.schedule(when, self._on_frame_arrival, frame)
         if output.refused:

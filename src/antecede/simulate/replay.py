@@ -290,7 +290,7 @@ class _ReplayCarrier(DirectCarrier):
 
     def _note_departure_and_find_travel_time(self, process: int, packet: Packet) -> float:
         """How long a packet travels. Messages that others pass on do not take the way of the log."""
-        target = self.index[packet.target]
+        target = self.id_by_process[packet.target]
         if packet.kind == "message":
             if packet.payload == self.watch.newest:
                 self.watch.untransmitted.pop(target, None)

@@ -61,7 +61,7 @@ class Watch:
         n = len(names)
         self.queue, self.names, self.trace = queue, names, trace
         self.facts, self.promised = facts, promised
-        self.index = {name: i for i, name in enumerate(names)}
+        self.id_by_process = {name: i for i, name in enumerate(names)}
         self.declared = facts.order == "semantic"
         """Whether messages depend on what is declared."""
         self.judge = Judge(promised, MEMORY if self.declared else 0)
@@ -136,7 +136,7 @@ class Watch:
         tally.stamp_entries[count_stamp_entries(packet)] += how_many
         if self.facts.relays:  # nothing is kept back; what leaves later is passed on
             return
-        target = self.index[packet.target]
+        target = self.id_by_process[packet.target]
         if (now > self.sent_at or payload != self.newest) and payload in self.due[target]:
             self.rows += (now, self.transmits + target, payload) * how_many
 
@@ -181,7 +181,9 @@ class Watch:
             self.alarms.update(delivery.alarms)
             self.alarmed.append((len(self.rows) // 3 - 1, delivery.alarms))
         if self.trace is not None:
-            self.trace.on_deliver(process, self.index[delivery.sender], int.from_bytes(payload, "little"))
+            self.trace.on_deliver(
+                process, self.id_by_process[delivery.sender], int.from_bytes(payload, "little")
+            )
 
     def judge_records(self) -> None:
         """Have everything judged that has happened until now."""

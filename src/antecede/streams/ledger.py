@@ -70,7 +70,12 @@ class Ledger(NamedTuple):
         bucket_count = mark.bucket_count if mark else buckets or BUCKETS
         try_name = self._make_try_name_if_delta()
         return Turn(
-            self._use_rules_of_attempt(attempt), batch, attempt.time, mark, bucket_count, try_name=try_name
+            self._copy_with_rules_of_attempt(attempt),
+            batch,
+            attempt.time,
+            mark,
+            bucket_count,
+            try_name=try_name,
         )
 
     def give_up_expired_rows(self, time_ms: int) -> Mark | None:
@@ -108,7 +113,7 @@ class Ledger(NamedTuple):
     def _make_attempt(self, time_ms: int) -> Attempt:
         return Attempt(time_ms, self.plan.give_up, self.plan.horizon)
 
-    def _use_rules_of_attempt(self, attempt: Attempt) -> Ledger:
+    def _copy_with_rules_of_attempt(self, attempt: Attempt) -> Ledger:
         """The same with the rules under which a step was begun."""
         return self._replace(plan=self.plan._replace(give_up=attempt.give_up, horizon=attempt.horizon))
 
@@ -117,7 +122,7 @@ class Ledger(NamedTuple):
         attempt = read_attempt(self.checkpoint, mark.batch, mark.tick + 1)
         if attempt is None:
             return mark
-        ledger = self._use_rules_of_attempt(attempt)
+        ledger = self._copy_with_rules_of_attempt(attempt)
         place = (mark.batch, attempt.time, mark, mark.bucket_count, mark.tick + 1)
         turn = Turn(ledger, *place, try_name=self._make_try_name_if_delta())
         expired = turn.list_expired_buckets()

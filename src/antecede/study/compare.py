@@ -46,7 +46,7 @@ class Variant(msgspec.Struct, frozen=True):
         return " ".join([self.protocol, *(f"{key}={value}" for key, value in self.options.items())])
 
 
-class Fitting(NamedTuple):
+class ApplicableProtocols(NamedTuple):
     """The variants that fit, and of the other protocols why they do not."""
 
     variants: list[Variant]
@@ -95,7 +95,7 @@ class Comparison(NamedTuple):
     rows: list[tuple[Variant, Replay]]
 
 
-def find_fitting_variants(recording: Recording) -> Fitting:
+def list_applicable_protocols(recording: Recording) -> ApplicableProtocols:
     """The protocols that can carry this communication, each with the options that make sense for it."""
     variants: list[Variant] = []
     left_out: dict[str, str] = {}
@@ -108,7 +108,7 @@ def find_fitting_variants(recording: Recording) -> Fitting:
                 variants += some
         if reason is not None:
             left_out[name] = reason
-    return Fitting(variants, left_out)
+    return ApplicableProtocols(variants, left_out)
 
 
 def _explain_unfit_protocol(facts: Facts, recording: Recording) -> str | None:
@@ -188,7 +188,7 @@ def _list_execution_cells(traffic: Traffic) -> Iterator[ReplayCell]:
         facts = ExecutionFacts(execution=traffic.execution, notes=traffic.notes)
         yield ReplayCell(facts, None, b"")
         return
-    fitting = find_fitting_variants(recording)
+    applicable = list_applicable_protocols(recording)
     facts = ExecutionFacts(
         execution=traffic.execution,
         processes=len(recording.names),
@@ -199,10 +199,10 @@ def _list_execution_cells(traffic: Traffic) -> Iterator[ReplayCell]:
         declares=recording.declares_dependence,
         group=recording.names[:3],
         notes=traffic.notes,
-        left_out=fitting.left_out,
+        left_out=applicable.left_out,
     )
     packed = recording.pack()
-    for variant in fitting.variants:
+    for variant in applicable.variants:
         yield ReplayCell(facts, variant, packed)
 
 

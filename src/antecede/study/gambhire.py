@@ -449,7 +449,7 @@ def list_points_by_variant_and_channels(scale: Scale) -> Iterator[Point]:
                 )
 
 
-def measure_order_under_variant(cell: Cell) -> Metrics:
+def measure_deliveries_under_variant(cell: Cell) -> Metrics:
     """Run a cell with its rules over its channels; deliveries are judged by what was declared."""
     parameters = cell.parameters
     plan = make_plan(
@@ -490,7 +490,7 @@ PRINTED = Figure(
     title="The rules as printed and as corrected",
     question="How often do the printed rules break the declared order, and what does the correction cost?",
     grid=list_points_by_variant_and_channels,
-    measure=measure_order_under_variant,
+    measure=measure_deliveries_under_variant,
     plots=(
         Plot("Deliveries against the declared order", metric="early_rate", x="channels", series="case"),
         Plot("Mean wait after arrival, ms", metric="wait", x="channels", series="case"),

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from antecede.report.charts import (
     Chart,
-    DrawnChart,
+    ChartWithRows,
     Section,
     TextTable,
     load_altair,
@@ -74,7 +74,7 @@ class FigureAnswer(NamedTuple):
 
     figure: Figure
     text: str
-    charts: list[DrawnChart]
+    charts: list[ChartWithRows]
     table: TextTable
 
 
@@ -95,7 +95,7 @@ def answer_question_of_figure(figure: Figure, costs: pa.Table) -> FigureAnswer:
     )
 
 
-def make_chart(plot: Plot, results: Results) -> DrawnChart:
+def make_chart(plot: Plot, results: Results) -> ChartWithRows:
     """A chart of a metric, with an interval at every point."""
     rows = []
     for protocol, parameters, estimate in results.list_points(plot.metric):
@@ -124,7 +124,7 @@ def make_chart(plot: Plot, results: Results) -> DrawnChart:
         log_x=plot.log_x,
         log_y=plot.log_y,
     )
-    return DrawnChart(chart, rows)
+    return ChartWithRows(chart, rows)
 
 
 def _fit_rows_to_log_axis(rows: list[dict[str, Any]], metric: str) -> list[dict[str, Any]]:
