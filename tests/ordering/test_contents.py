@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -24,7 +25,7 @@ UNIONS = {
 VALUES: list[tuple[pa.DataType, Any, Any]] = [
     (pa.bool_(), True, False),
     (pa.uint64(), 2**64 - 1, 7),
-    (pa.float16(), 1.0, 1.5),
+    (pa.float16(), np.float16(1.0), np.float16(1.5)),
     (pa.time32("s"), 1, 2),
     (pa.time32("ms"), time(1, 2, 3), time(1, 2, 4)),
     (pa.time64("us"), time(1, 2, 3, 4), time(1, 2, 3, 5)),
