@@ -178,6 +178,8 @@ class _LocalViewSource:
 
     def list_worst_findings(self, most: int) -> pa.Table:
         findings = self.findings
+        if not len(findings):  # of no rows Arrow 20 cannot select the first
+            return findings.select(MARKS.names)
         rank = pc.index_in(findings["kind"], value_set=pa.array(KINDS))
         ranked = findings.select(MARKS.names).append_column("rank", rank)
         ranked = ranked.append_column("row", pa.array(np.arange(len(ranked))))
