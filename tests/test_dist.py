@@ -1,4 +1,4 @@
-"""The wheel that is released: it installs into an empty environment and works there.
+"""What is released: a wheel that works in an empty environment, and an archive of our files alone.
 
 The environment has Python, the wheel, and of the packages of this one exactly those that the wheel says it
 needs, with all that these need: links to the files that are here, since to fetch them anew takes minutes. So
@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 from importlib.metadata import Distribution, distribution
 from importlib.util import find_spec
@@ -24,14 +25,32 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with what `make dist` builds."""
     if find_spec("hatchling") is None and not os.environ.get("CI"):
         pytest.skip("hatchling is not installed: make setup")
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (built,) = folder.glob("*.whl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    (built,) = dist.glob("*.whl")
     return built
+
+
+def test_the_source_archive_holds_what_the_repository_holds(dist: Path) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is not a clone")
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate"]
+    done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
+    held = {file for file in done.stdout.splitlines() if (ROOT / file).exists()}
+    (archive,) = dist.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        packed = {name.partition("/")[2] for name in opened.getnames()}
+    assert packed == {*held, "PKG-INFO"}
 
 
 @pytest.fixture(scope="module")

@@ -172,13 +172,19 @@ def test_four_messages_to_one_process(name: str) -> None:
     assert count_executions(case, SPECIAL if case.watch else ONE[:1], ONE, 4) == EXECUTIONS[name]
 
 
-@pytest.mark.parametrize("name", ["optimal", "matrix", "predecessors", "history", "semantic"])
+TO_SOME = ["optimal", "matrix", "predecessors", "history", "semantic"]
+
+
+@pytest.mark.parametrize("name", TO_SOME)
 def test_three_messages_to_some_processes(name: str) -> None:
     first = [send for send in SOME if send[0] == "p0"]
     assert count_executions(CASES[name], first, SOME, 3) == 48_960
 
 
-@pytest.mark.parametrize("name", ["vector", "plausible-R=n", "optimal"])
+BROADCAST = ["vector", "plausible-R=n", "optimal"]
+
+
+@pytest.mark.parametrize("name", BROADCAST)
 def test_three_broadcasts(name: str) -> None:
     assert count_executions(CASES[name], ALL[:1], ALL, 3) == 20_160
 
@@ -215,10 +221,10 @@ def test_three_messages_that_are_acknowledged(name: str, executions: int) -> Non
     assert count_executions(CASES[name], ONE[:1], ONE, 3) == executions
 
 
-@pytest.mark.parametrize(
-    ("name", "messages", "executions"),
-    [("acknowledged", 2, 12_358), ("eager", 2, 746_552), ("flood", 2, 19_896)],
-)
+PASSED_ON = [("acknowledged", 2, 12_358), ("eager", 2, 746_552), ("flood", 2, 19_896)]
+
+
+@pytest.mark.parametrize(("name", "messages", "executions"), PASSED_ON)
 def test_broadcasts_that_are_acknowledged_or_passed_on(name: str, messages: int, executions: int) -> None:
     assert count_executions(CASES[name], ALL[:1], ALL, messages) == executions
 
@@ -226,3 +232,9 @@ def test_broadcasts_that_are_acknowledged_or_passed_on(name: str, messages: int,
 def test_three_broadcasts_along_a_line() -> None:
     """Not everybody is alike there, so the first one may be of anybody."""
     assert count_executions(CASES["flood-line"], ALL, ALL, 3) == 17_280
+
+
+def test_every_exact_protocol_is_walked() -> None:
+    passed_on = [name for name, _, _ in PASSED_ON]
+    walked = [*EXECUTIONS, *TO_SOME, *BROADCAST, *WITH_ACKNOWLEDGEMENTS, *passed_on]
+    assert {CASES[name].protocol for name in walked} == {case.protocol for case in EXACT}

@@ -20,6 +20,7 @@ from antecede.auditing.wording import Event
 from antecede.events.graph import build_event_graph
 from antecede.events.messages import classify_message_acts
 from antecede.events.row_order import find_row_order
+from tests.auditing.test_judge import BARE, CLOCKS
 from tests.auditing.test_mutations import clean, join_logs, mutants
 from tests.engines.engines import in_any_order
 from tests.event_rows import Row, table, talk, without
@@ -107,6 +108,16 @@ def assert_same(events: pa.Table, parts: int, shuffle: Random) -> pa.Table:
 def test_logs_with_a_fault(fault):
     logs = mutants(fault, clean(), 2)
     assert len(assert_same(join_logs(logs), 3, Random(fault)))
+
+
+@pytest.mark.parametrize("kind", [*BARE, *CLOCKS])
+def test_every_kind_of_finding_is_found(kind):
+    """What a finding reads has to reach the tasks: they get the columns of MATCHED alone."""
+    rows, _ = {**BARE, **CLOCKS}[kind]
+    untold = ("time",) if kind in CLOCKS else ("clock", "time")
+    named = [{"execution": "x", **row} for row in without(rows, *untold)]
+    findings = assert_same(table(*named), 2, Random(1))
+    assert kind in findings["kind"].to_pylist()
 
 
 def test_a_clock_that_knows_events_which_have_no_place():

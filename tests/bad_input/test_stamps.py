@@ -128,6 +128,13 @@ def case_of(protocol: str) -> str:
     return [name for name, case in CASES.items() if case.protocol == protocol][-1]
 
 
+STAMPLESS = {"unordered", "sync", "buffered"}
+
+
+def test_every_protocol_with_stamps_has_a_good_one_and_wrong_ones() -> None:
+    assert GOOD.keys() == WRONG.keys() == antecede.list_protocols().keys() - STAMPLESS
+
+
 @pytest.mark.parametrize("protocol", GOOD)
 def test_stamps_that_are_wrong_in_one_place(protocol: str) -> None:
     at = play_scene(case_of(protocol), "fresh")
