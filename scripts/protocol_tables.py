@@ -50,7 +50,7 @@ def main() -> int:
     new = with_tables(old)
     if "--check" in sys.argv:
         if new != old:
-            print(f"{PAGE}: its tables differ from the protocols' facts; run python {sys.argv[0]}")
+            print(f"{PAGE}: its tables differ from the protocols' facts; run .venv/bin/python {sys.argv[0]}")
         return int(new != old)
     PAGE.write_text(new)
     return 0
