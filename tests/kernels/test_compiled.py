@@ -51,6 +51,7 @@ def package(tmp_path):
 
 def start(package, program=PROGRAM, **variables):
     environment = {**os.environ, "PYTHONPATH": str(package), **variables}
+    environment.pop("NUMBA_CACHE_DIR", None)  # else kernels are kept in the folder that `make matrix` names
     command = [sys.executable, "-c", program]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 

@@ -34,6 +34,8 @@ FORM = FORMS["vector by name"]
 SCHEMA = "group string, sender string, id string, text string, stamp map<string,bigint>"
 MOST_WAITING = 40
 """Rows of a group that may wait: of what waits longer something is given up, and may be late."""
+FIRST_BATCHES = 3
+"""The first kill comes when so many are done."""
 
 
 def make_batches(seed: int, batches: int) -> list[list[Row]]:
@@ -120,16 +122,28 @@ def describe_moment(checkpoint: Path) -> str:
     return "behind the mark" if max(done, default=-1) == max(offsets) else "before the mark"
 
 
+def wait_for_marks(checkpoint: Path, job: Job) -> float:
+    """How long the first batches of a job take here and now: later kills come at random within that time."""
+    start = time.monotonic()
+    while len(list_marked_batches(checkpoint)) < FIRST_BATCHES and job.process.poll() is None:
+        time.sleep(0.05)
+    return time.monotonic() - start
+
+
 def run_campaign(folder: Path, kills: int, batches: int, seed: int) -> tuple[list[str], Counter[str]]:
     """What is wrong, and what was struck."""
     random = Random(seed)
     parts = make_batches(seed, batches)
     write_files(folder / "in", parts)
     struck: Counter[str] = Counter()
+    span = 0.0
     for _ in range(kills):
         job = Job(folder)
         job.wait_until_started()
-        time.sleep(random.uniform(0, 6))
+        if span:
+            time.sleep(random.uniform(0, span))
+        else:
+            span = wait_for_marks(folder / "checkpoint", job)
         struck["finished before" if not job.kill() else describe_moment(folder / "checkpoint")] += 1
     last = Job(folder)
     last.wait_until_started()
