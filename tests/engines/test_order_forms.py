@@ -1,6 +1,7 @@
 """Stamps in every form, made of what real endpoints sent: all come out as the endpoints delivered them."""
 
 from collections.abc import Callable, Iterable
+from random import Random
 from typing import Any
 
 import msgspec
@@ -109,14 +110,37 @@ FORMS: list[tuple[str, str, str, Made, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("form", "protocol", "type", "made", "options"), FORMS)
-def test_a_form_of_stamps(engine, form, protocol, type, made, options):
+def send_in_form(protocol: str, made: Made) -> tuple[Sent, list[tuple[Any, ...]]]:
+    """What endpoints sent, and a row of each packet."""
     sent = Sent(protocol, workload="broadcast" if protocol == "vector" else "uniform")
     numbered = protocol in ("optimal", "predecessors")
     rows = [
         row(sent, p, made(sent, p), decode(p["stamp"], strict=False)[0] if numbered else 1)
         for p in sent.packets
     ]
+    return sent, rows
+
+
+@pytest.mark.parametrize(("form", "protocol", "type", "made", "options"), FORMS)
+def test_rows_without_a_stamp_change_no_other(engine, form, protocol, type, made, options):
+    """Nor does the order of the rows; no column tells it here."""
+    _, rows = send_in_form(protocol, made)
+
+    def order(rows: list[tuple[Any, ...]]) -> dict[str, list[str]]:
+        frame = make_table(rows, f"{BASE}, stamp {type}").drop_columns("arrival")
+        return lines(rows_of(engine.order(frame, group="group", form=form, **options).ordered))
+
+    random = Random(1)
+    mixed = random.sample(rows, len(rows))
+    for at in range(0, 2 * len(rows), 2):
+        group, sender, receiver, arrival, message, number, _ = mixed[at]
+        mixed.insert(at + 1, (group, sender, receiver, arrival, f"after {message}", number + 1, None))
+    assert order(mixed) == order(rows)
+
+
+@pytest.mark.parametrize(("form", "protocol", "type", "made", "options"), FORMS)
+def test_a_form_of_stamps(engine, form, protocol, type, made, options):
+    sent, rows = send_in_form(protocol, made)
     frame = make_table(rows, f"{BASE}, stamp {type}")
     check_ordered(engine, frame, sent, **options)
     # That a form may also be named has nothing to do with the engine.

@@ -313,18 +313,18 @@ def _find_entries_for_receiver(destinations: pa.Array, receiver: pa.Array, row_o
 
 
 def _add_previous_message_of_sender(past: pa.Array, sender: pa.Array, number: pa.Array) -> pa.Array:
-    """The past with one more entry in each row: the sender's message before this one."""
+    """The past with one more entry in each row that has one: the sender's message before this one."""
     flat = flatten_lists(past)
     entries = flat.items[0]
-    each_row = np.arange(len(past))
+    has_past = past.is_valid().to_numpy(zero_copy_only=False)
     number_before = pc.subtract(number, 1)
     number_before = pc.max_element_wise(number_before, 0, skip_nulls=False)
     own = pa.StructArray.from_arrays([sender, number_before], fields=list(entries.type))
     # Behind the entries of each row comes its own one.
-    rows = np.concatenate((flat.row_of_item, each_row))
+    rows = np.concatenate((flat.row_of_item, np.flatnonzero(has_past)))
     order = np.argsort(rows, kind="stable")
-    both = pa.concat_arrays([entries, own]).take(pa.array(order))
-    starts = flat.starts + np.arange(len(past) + 1)
+    both = pa.concat_arrays([entries, own.filter(pa.array(has_past))]).take(pa.array(order))
+    starts = flat.starts + np.concatenate(([0], np.cumsum(has_past)))
     return _make_lists_null_where(starts, both, past)
 
 
@@ -490,6 +490,4 @@ def _make_lists_of_kept_pairs(
 
 def _make_lists_null_where(starts: Ints, items: pa.Array, null_where: pa.Array) -> pa.Array:
     """Lists with these items, null where another column is."""
-    is_null = null_where.is_null().to_numpy(zero_copy_only=False)
-    offsets = pa.array(starts.astype(np.int32), mask=np.append(is_null, False))
-    return pa.ListArray.from_arrays(offsets, items)
+    return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32)), items, mask=null_where.is_null())
