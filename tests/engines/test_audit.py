@@ -118,6 +118,15 @@ def test_timestamps_are_times(audit_engine):
     assert "1,000 ms" in brief.sample["sentence"][0].as_py()
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_timestamps_of_any_unit_and_size(unit):
+    two_seconds = pa.array([2 * (kind == "send") for kind in FEW["kind"]], pa.timestamp("s"))
+    brief = LocalEngine().audit(pa.table({**FEW, "time": two_seconds.cast(pa.timestamp(unit))})).summary
+    assert brief.counts == {"timestamp": 4} and "2,000 ms" in brief.sample["sentence"][0].as_py()
+    largest = pa.array([2**62 * (kind == "send") for kind in FEW["kind"]], pa.timestamp(unit))
+    assert LocalEngine().audit(pa.table({**FEW, "time": largest})).summary.counts == {"timestamp": 4}
+
+
 def test_numbers_are_read_from_text_and_names_from_numbers(audit_engine):
     columns = {**FEW, "index": ["0", "1", "0", "1"], "process": [1, 2, 2, 1]}
     results = audit_engine.audit(pa.table(columns | {"message": [7, 7, 8, 9]}))

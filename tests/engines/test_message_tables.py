@@ -279,6 +279,15 @@ def test_text_files_of_any_name(run) -> None:
     assert sorted(places) == sorted((name, 1) for name in names)
 
 
+def test_a_file_that_begins_with_a_line_that_is_no_text(run) -> None:
+    Path("m.x").write_bytes(b'{"id": "\xff", "stamp": []}\n{"id": "a", "stamp": []}\n')
+    done = run("m.x", "--id", "id", "--out", "out", "--format", "jsonl")
+    assert "2 rows = 1 ordered + 0 held + 1 quarantined" in done.out, done
+    Path("e.x").write_bytes(b'{"process": "\xff", "kind": "local"}\n{"process": "a", "kind": "local"}\n')
+    done = run("e.x", "--out", "events", "--format", "jsonl")
+    assert "2 rows = 1 ordered + 0 held + 1 quarantined" in done.out, done
+
+
 def test_parquet_files_of_any_name(run) -> None:
     names = ["a [1]*.x", "b+ ü%20.x"]
     for name in names:

@@ -43,6 +43,19 @@ def test_protobuf_that_is_cut_or_altered_goes_to_quarantine():
     assert len(altered.events) == 2 and len(altered.quarantine) >= 1
 
 
+def test_protobuf_with_any_other_byte_loses_no_message():
+    """Also with a field that has a value of another type, such as a name that is a number."""
+    data = (EXAMPLES / "otlp.binpb").read_bytes()
+    reasons = set()
+    for place in range(5, len(data)):
+        for change in (1, 2, 4, 5, 7, 128):
+            altered = data[:place] + bytes([data[place] ^ change]) + data[place + 1 :]
+            parsed = parse(altered, "otlp")
+            assert len(parsed.events) + len(parsed.quarantine)
+            reasons.update(parsed.quarantine["reason"].to_pylist())
+    assert "no message of OTLP: the field name has a value of another type" in reasons
+
+
 @pytest.mark.parametrize("name", ["otel_traces.parquet", "otel_traces.jsonl", "otel_traces.csv"])
 def test_what_clickhouse_exports(name):
     parsed = load(name)

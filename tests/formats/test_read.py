@@ -266,6 +266,12 @@ def test_a_pipe_is_no_log(tmp_path):
         list_files([str(tmp_path / "pipe")])
 
 
+def test_a_name_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / os.fsdecode(b"\xff.log")).write_text("x")
+    with pytest.raises(CallerError, match=r"\\xff.log: the name of this file is not UTF-8; rename it"):
+        list_files([str(tmp_path)])
+
+
 def test_of_gzip_that_is_cut_off_all_that_can_be_read_is_read():
     data = gzip.compress(
         lines(*({"process": "a", "event": f"e{n}"} for n in range(20_000))).encode(), mtime=0

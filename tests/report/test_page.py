@@ -9,6 +9,7 @@ import zlib
 import pyarrow as pa
 import pytest
 
+import antecede
 from antecede.auditing import views
 from antecede.auditing.sentences import KINDS
 from antecede.report import page
@@ -126,6 +127,12 @@ def test_clean_empty_and_unsure() -> None:
 
 def test_findings_without_anything_known() -> None:
     assert len(parse_page(build_page([{}, {"kind": "odd"}])).findall(".//ol/li")) == 2
+
+
+def test_the_largest_line_number_is_shown(tmp_path) -> None:
+    table = pa.table({"process": ["a", "b"], "file": ["f", None], "line": [-1, 2**63 - 1]})
+    antecede.audit(table).page(tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size
 
 
 def test_charts_count_by_time_process_and_channel() -> None:

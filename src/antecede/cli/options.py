@@ -79,7 +79,7 @@ def _parse_option_value(text: str) -> Any:
     """A number or a truth value if it reads as one, else the text."""
     try:
         return msgspec.json.decode(text.lower())
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeError):
         return text
 
 
@@ -115,7 +115,7 @@ def _read_network_file(path: Path) -> dict[str, Any]:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except OSError as error:
         raise CallerError(f"network file {path}: {error.strerror}") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CallerError(f"network file {path} is not a JSON object: {error}") from None
 
 

@@ -92,15 +92,23 @@ def coerce_events(table: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
+def _convert_timestamps_to_milliseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Nothing is lost but what is finer than a microsecond, as Spark has nothing finer."""
+    if column.type.unit == "ns":
+        column = column.cast(pa.timestamp("us"), safe=False)
+    numbers = column.cast(pa.int64()).cast(pa.float64(), safe=False)
+    if column.type.unit == "s":
+        return pc.multiply(numbers, 1000.0)
+    return pc.divide(numbers, 1000.0) if column.type.unit == "us" else numbers
+
+
 def _convert_and_check_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArray:
     conversion = choose_column_conversion(wanted.name, column.type)
     try:
         if conversion is Conversion.FROM_STRUCT:
             column = convert_structs_to_clocks(column)
         if conversion is Conversion.FROM_TIMESTAMP:
-            # Nothing is lost but what is finer than a microsecond.
-            micros = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-            return pc.divide(micros.cast(pa.float64()), 1000.0)
+            return _convert_timestamps_to_milliseconds(column)
         if not column.type.equals(wanted.type):
             # As Spark does: a fraction is cut off, what does not fit is an error.
             column = column.cast(options=pc.CastOptions(wanted.type, allow_float_truncate=True))

@@ -110,7 +110,7 @@ def _begins_with_change(file: str) -> bool:
     for line in _read_first_lines(file):
         try:
             value = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return False
         if _unwrap_envelope(value) is not None:
             return looks_like_change(value)

@@ -45,6 +45,8 @@ def _encode_base64(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
+_READ_FROM_NUMBERS = {int, str, bool, _format_signed, _decode_double}
+"""What reads a number; the others read bytes."""
 SCHEMA: dict[str, dict[int, Field]] = {
     "traces": {1: Field("resourceSpans", "resource_spans", True)},
     "resource_spans": {1: Field("resource", "resource"), 2: Field("scopeSpans", "scope_spans", True)},
@@ -127,6 +129,8 @@ def _decode_message(kind: str, data: bytes) -> dict[str, Any]:
         field = fields.get(number)
         if field is None:
             continue
+        if isinstance(value, int) != (field.read in _READ_FROM_NUMBERS):
+            raise Refused(f"the field {field.name} has a value of another type")
         found = _decode_message(field.read, value) if isinstance(field.read, str) else field.read(value)
         if field.is_list:
             message.setdefault(field.name, []).append(found)

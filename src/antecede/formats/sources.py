@@ -27,8 +27,16 @@ def list_files(paths: list[str]) -> list[str]:
     found: dict[str, str] = {}
     for path in paths:
         for file in _list_files_of_path(path):
+            _check_name_is_text(file)
             found.setdefault(os.path.realpath(file), file)
     return list(found.values())
+
+
+def _check_name_is_text(file: str) -> None:
+    """Neither Arrow nor Java has a name for a file whose name is no text."""
+    shown = os.fsencode(file).decode(errors="backslashreplace")
+    if shown != file:
+        raise CallerError(f"{shown}: the name of this file is not UTF-8; rename it")
 
 
 def _list_files_of_path(path: str) -> list[str]:

@@ -71,7 +71,9 @@ def _narrow_integers(values: Numbers) -> Numbers:
 
 def pack_optional_numbers(name: str, values: pa.Array) -> RawBlock:
     """A column of numbers as fractions, in which null is not-a-number."""
-    return pack_numbers(name, np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False)))
+    return pack_numbers(
+        name, np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    )
 
 
 def pack_texts(name: str, column: pa.Array, are_distinct: bool = False) -> list[RawBlock]:

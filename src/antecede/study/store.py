@@ -72,7 +72,7 @@ class CellStore(NamedTuple):
         """The result of a cell; None if it is not finished, or its file is damaged."""
         try:
             result = msgspec.json.decode(self._find_cell_path(cell.key).read_bytes(), type=CellResult)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
         return result if result.cell == cell else None
 
@@ -124,7 +124,7 @@ def _list_cost_rows(result: CellResult) -> Iterator[dict[str, object]]:
 def _check_study_identity(file: Path, wanted: Identity) -> None:
     try:
         there = msgspec.json.decode(file.read_bytes(), type=Identity)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         raise CallerError(f"--out {file.parent}: {file.name} is damaged; name another folder") from None
     if there.study != wanted.study:
         raise CallerError(
