@@ -6,7 +6,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from antecede.auditing import findings as found
@@ -101,6 +101,36 @@ def test_random_executions(seed, n, size, faults, told):
     rest = set(COUNT_COLUMNS.values()) - {"late", "fifo", "lost", "duplicate"}
     assert not any(totals[column] for column in rest)
     check_witnesses(seen.findings.to_pylist(), {row["event"]: row for row in rows}, pairs, of_fifo, spite)
+
+
+def name_receipts(random: Random, rows: list[Row]) -> list[Row]:
+    """The rows with a receipt of some messages, which is no step: later events name it among their causes."""
+    told: list[Row] = []
+    causes: dict[str, set[str]] = {}
+    for row in rows:
+        receipts = [one["event"] for one in told if one["kind"] == "receive"]
+        named = [receipt for receipt in receipts if random.random() < 0.1]
+        past = set[str]().union(*(causes[parent] for parent in [*row["parents"], *named]))
+        told.append(row | {"parents": [*row["parents"], *named], "past": past})
+        causes[row["event"]] = past | {row["event"]}
+        if row["kind"] == "send" and random.random() < 0.5:
+            receipt = {"execution": row["execution"], "kind": "receive", "message": row["message"]}
+            receipt |= {"process": row["receivers"][0], "event": f"{row['message']} is there", "past": set()}
+            earlier = [parent for parent in receipts if random.random() < 0.1]
+            told.append(receipt | {"parents": earlier})
+            causes[receipt["event"]] = causes[row["event"]].union(*(causes[parent] for parent in earlier))
+    return told
+
+
+@given(seeds, st.integers(2, 4), st.integers(1, 60))
+def test_causes_that_are_known_from_receipts(seed, n, size):
+    """A receipt where messages are delivered apart from it is no step, but what names it depends on the send."""
+    rows = name_receipts(Random(seed), talk(seed, n, size))
+    assume("deliver" in {row["kind"] for row in rows})  # else a receipt is a delivery
+    pairs, lost, *_, ordered = judge_by_definition(rows)
+    (totals,) = judge_rows(Random(seed).sample(without(rows, "clock"), len(rows))).totals.to_pylist()
+    assert totals["ordered_pairs"] == ordered and totals["pairs"] == len(pairs)
+    assert totals["late"] == len({late for _, late in pairs}) and totals["lost"] == len(lost)
 
 
 def check_witnesses(findings, by_name, pairs, of_fifo, spite):

@@ -54,7 +54,7 @@ SENTENCES: list[Row] = [
         "late",
         [SENT, SEVEN, EARLY, LATE],
         {},
-        "p1 sent m4 (a.log:9) before p6 sent m7 (d.log:3), through many messages",
+        "p1 sent m4 (a.log:9) before p6 sent m7 (d.log:3), which depends on it",
     ),
 ]
 OTHERS: list[Row] = [

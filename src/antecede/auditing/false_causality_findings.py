@@ -144,10 +144,11 @@ def _count_dependent_pairs_by_execution(graph: EventGraph, is_known_execution: B
     """How many pairs of steps are ordered by what they depend on; too much to count is none."""
     order, execution = graph.causes.order, graph.events.execution
     rows = order[is_known_execution[execution[order]] & graph.events.is_step[order]]
-    source, target, known_from = _list_edges_with_origins_among_rows(graph, rows)
-    is_meant = known_from & (PARENT | MESSAGE) > 0
+    position = find_places_among_chosen(rows, len(order))
+    source, target = (position[side] for side in graph.list_edges_among_steps(PARENT | MESSAGE))
+    is_inside = target >= 0
     starts = np.searchsorted(execution[rows], np.arange(len(is_known_execution) + 1))
-    counts = count_ordered_pairs(starts, np.arange(len(rows)), source[is_meant], target[is_meant], 0)
+    counts = count_ordered_pairs(starts, np.arange(len(rows)), source[is_inside], target[is_inside], 0)
     return np.maximum(counts, 0)
 
 

@@ -58,7 +58,7 @@ def _describe_chain(events: list[Event]) -> str:
     """Why the first event of a chain came before the last: its first and last step, and what is between."""
     lines = [list(line) for _, line in groupby(events, key=lambda event: event.process)]
     if len(events) == 2 and len(lines) == 2:
-        return f"{describe_event(events[0])} before {describe_event(events[1])}, through many messages"
+        return f"{describe_event(events[0])} before {describe_event(events[1])}, which depends on it"
     if len(lines) > 1 and len(lines[0]) == 1 and lines[1][0].message == lines[0][0].message:
         lines = lines[1:]
     first, last = _describe_first_and_last_step(lines[0]), _describe_first_and_last_step(lines[-1])

@@ -26,8 +26,8 @@ def number_steps_in_order(graph: EventGraph) -> StepGraph:
     order = graph.causes.order
     rows = order[graph.events.is_step[order]]
     position = find_places_among_chosen(rows, len(order))
-    source, target = (position[side] for side in graph.causes.edges)
-    is_forward = (source >= 0) & (source < target)
+    source, target = (position[side] for side in graph.list_edges_among_steps())
+    is_forward = source < target
     if not is_forward.all():
         source, target = source[is_forward], target[is_forward]
     by_target = group_by_key(target, len(rows))[1]

@@ -22,9 +22,7 @@ def add_clocks_if_none_are_given(table: pa.Table) -> pa.Table:
     rows = order[graph.events.is_step[order]]
     _refuse_cycles_and_unplaced_events(graph, rows)
     position = find_places_among_chosen(rows, len(order))
-    source, target = (position[side] for side in graph.causes.edges)
-    is_among_steps = (source >= 0) & (target >= 0)
-    source, target = source[is_among_steps], target[is_among_steps]
+    source, target = (position[side] for side in graph.list_edges_among_steps())
     tracks = graph.events.track[rows]
     counts = compute_clocks(tracks, source, target, len(graph.events.process_names))
     events = decode_dictionary_columns(graph.events.table.take(pa.array(rows)))

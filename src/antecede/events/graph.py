@@ -36,8 +36,9 @@ from antecede.events.messages import (
 )
 from antecede.events.processes import Actors, assign_tracks_and_places, encode_actors_and_clocks
 from antecede.events.row_order import find_row_order
-from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
+from antecede.kernels.causes import ANYTHING, CLOCK, MESSAGE, PARENT, PROCESS, Flags
 from antecede.kernels.histories import Edges, find_clock_edges
+from antecede.kernels.left_out import lead_edges_around_events_left_out
 from antecede.kernels.linear_order import EdgePart, Ranks, order_events_by_edges, sort_by_ranks
 from antecede.kernels.linking import ARRIVE, MessageLinks
 from antecede.kernels.ragged import Ints, Rows
@@ -106,6 +107,21 @@ class EventGraph(NamedTuple):
     events: GraphEvents
     messages: GraphMessages
     causes: GraphCauses
+
+    def list_edges_among_steps(self, known_from: int = ANYTHING) -> Edges:
+        """The causes of steps that are steps, of what is known from any of these.
+
+        Arrivals that are no steps lie between others where parents name them, or where they name parents.
+        """
+        edges, known, is_step = self.causes.edges, self.causes.known, self.events.is_step
+        is_wanted = known & known_from > 0
+        is_among_steps = is_step[edges.source] & is_step[edges.target]
+        if (is_wanted & ~is_among_steps & (known == PARENT)).any():
+            wanted = Edges(edges.source[is_wanted], edges.target[is_wanted])
+            return lead_edges_around_events_left_out(self.causes.order, is_step, self.events.track, wanted)
+        # Who gets a message from its arrival has it from the send, too: there is nothing to lead around.
+        is_wanted &= is_among_steps
+        return Edges(edges.source[is_wanted], edges.target[is_wanted])
 
 
 class CodedEvents(NamedTuple):

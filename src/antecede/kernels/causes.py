@@ -14,6 +14,7 @@ from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
 
 PROCESS, CLOCK, PARENT, MESSAGE = 1, 2, 4, 8
+ANYTHING = PROCESS | CLOCK | PARENT | MESSAGE
 """What an edge is known from; several add up."""
 Flags = NDArray[np.int8]
 

@@ -12,6 +12,10 @@ Each strongly connected component is broken up by itself. While a removable edge
            of equals, the one that runs farthest against the order
 
 After TRIES edges, all removable ones go that run against the order, and if that is not enough, all of them.
+In the end edges come back that close no cycle any more, since later ones broke theirs, too: first those that
+run least against the order. So each edge that is gone closes a cycle with edges that stay; where more than
+TRIES are gone, only those are looked at that run against one order of what stays.
+
 Where there is a cycle without any message, no message is to blame, and the component stays as it is.
 """
 
@@ -26,7 +30,7 @@ from antecede.kernels.arrays import group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
-from antecede.kernels.topology import Cycles, find_cycles
+from antecede.kernels.topology import Cycles, find_cycles, sort_topologically
 
 TRIES, CHOICES = 64, 16
 """Messages taken out one by one, before all go that run against the given order; and weighed each time."""
@@ -101,6 +105,18 @@ def _find_edges_to_keep(
     rank: Ints,
 ) -> Bools:
     """The edges of one component that may stay."""
+    stays = _break_cycles(size, source, target, removable, rank)
+    _put_back_edges_that_close_no_cycle(size, source, target, stays, rank)
+    return stays
+
+
+def _break_cycles(
+    size: int,
+    source: Ints,
+    target: Ints,
+    removable: Bools,
+    rank: Ints,
+) -> Bools:
     stays = np.ones(len(source), dtype=bool)
     backwards = rank[source] - rank[target]
     for _ in range(TRIES):
@@ -118,6 +134,28 @@ def _find_edges_to_keep(
     if len(_list_removable_on_cycles(size, source, target, stays, removable)):
         stays &= ~removable
     return stays
+
+
+def _put_back_edges_that_close_no_cycle(
+    size: int,
+    source: Ints,
+    target: Ints,
+    stays: Bools,
+    rank: Ints,
+) -> None:
+    gone = np.flatnonzero(~stays)
+    if len(gone) > TRIES:
+        position = sort_topologically(size, source[stays], target[stays], [rank]).position
+        stays[gone] = position[source[gone]] < position[target[gone]]
+        gone = gone[~stays[gone]]
+    if len(gone) > TRIES:
+        return
+    backwards = rank[source[gone]] - rank[target[gone]]
+    for edge in gone[np.argsort(backwards, kind="stable")]:
+        way_back = _find_shortest_path_edges_last_first(
+            size, source, target, stays, target[edge], source[edge]
+        )
+        stays[edge] = not len(way_back)
 
 
 def _list_removable_on_cycles(
@@ -156,7 +194,7 @@ def _find_shortest_path_edges_last_first(
     begin: int,
     end: int,
 ) -> Ints:
-    """The edges of a shortest path from `begin` to `end`, the last one first."""
+    """The edges of a shortest path from `begin` to `end`, the last one first; none if there is no path."""
     starts, items = group_by_key(np.where(stays, source, -1), size)
     return _search_shortest_path_edges_last_first(starts, items, source, target, begin, end)
 
@@ -185,7 +223,7 @@ def _search_shortest_path_edges_last_first(
                 tail += 1
     path = [via[0] for _ in range(0)]
     event = end
-    while event != begin:
+    while event != begin and via[event] >= 0:
         path.append(via[event])
         event = source[via[event]]
     return np.array(path, dtype=np.int64)
