@@ -20,18 +20,24 @@ _OF_SPARK = (_SPARK, "org.scala-lang", "org.scala-lang.modules", "org.apache.had
 _ALONE = ("*",)
 
 
+_OTHERS = [
+    Artifact(_SPARK, _TOKENS, "4.0.0", _ALONE),
+    Artifact("org.apache.kafka", "kafka-clients", "3.9.2", _ALONE),
+    Artifact("org.apache.commons", "commons-pool2", "2.12.1", _ALONE),
+]
+"""What the connectors of Spark 4.1 and 4.2 need, and ran with."""
+
+
 def _list_connector_choices() -> list[list[Artifact]]:
-    """The connector of this Spark; and one that ran with Spark 4.3, as not all servers have the former."""
+    """The connector of this Spark, and what ran in its place: not all servers have all of the former."""
     version = pyspark.__version__
-    return [
+    choices = [
         [Artifact(_SPARK, _CONNECTOR, version, _OF_SPARK), Artifact(_SPARK, _TOKENS, version, _OF_SPARK)],
-        [
-            Artifact(_SPARK, _CONNECTOR, "4.2.0", _ALONE),
-            Artifact(_SPARK, _TOKENS, "4.0.0", _ALONE),
-            Artifact("org.apache.kafka", "kafka-clients", "3.9.2", _ALONE),
-            Artifact("org.apache.commons", "commons-pool2", "2.12.1", _ALONE),
-        ],
+        [Artifact(_SPARK, _CONNECTOR, version, _ALONE), *_OTHERS],
     ]
+    if not version.startswith("4.1."):  # which lacks something that the connector of 4.2 calls
+        choices.append([Artifact(_SPARK, _CONNECTOR, "4.2.0", _ALONE), *_OTHERS])
+    return choices
 
 
 def fetch_connector_and_make_settings() -> dict[str, str]:
