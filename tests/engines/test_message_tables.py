@@ -279,6 +279,14 @@ def test_text_files_of_any_name(run) -> None:
     assert sorted(places) == sorted((name, 1) for name in names)
 
 
+def test_lines_that_end_in_a_carriage_return_alone_are_refused(run) -> None:
+    Path("m.csv").write_text('id,stamp\ra,"[]"\rb,"[""a""]"\r')
+    done = run("m.csv", "--id", "id", "--out", "out")
+    assert done.code == 2 and "m.csv: its lines end in CR alone; write them with LF" in done.err, done
+    Path("m.csv").write_text("id,stamp\r\na,[]\r\n")
+    assert run("m.csv", "--id", "id", "--out", "out").code == 0
+
+
 def test_a_file_that_begins_with_a_line_that_is_no_text(run) -> None:
     Path("m.x").write_bytes(b'{"id": "\xff", "stamp": []}\n{"id": "a", "stamp": []}\n')
     done = run("m.x", "--id", "id", "--out", "out", "--format", "jsonl")

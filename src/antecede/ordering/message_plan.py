@@ -345,7 +345,7 @@ def make_names_not_places_error(column: str, example: str | None) -> CallerError
     such = "" if example is None else f", such as {example[:80]!r}"
     return CallerError(
         f"stamps with entries by place, and column {column!r} has names{such}: give members=, "
-        "the names in the order of the entries"
+        "the names in the order of the entries; or form=, if these lists have something else"
     )
 
 

@@ -169,6 +169,10 @@ def _read_common_csv_header(files: list[str], ranges: list[LineRange]) -> CsvHea
                 f"{files[first_file]} and {files[number]} have different headers: "
                 "order files of one header at a time"
             )
+    if "\r" in text.rstrip("\r"):
+        raise InputError(
+            f"{files[first_file]}: its lines end in CR alone; write them with LF, as dos2unix -c mac does"
+        )
     separator = find_separator(text)
     try:
         cells = next(csv.reader([text], delimiter=separator))
