@@ -124,7 +124,7 @@ def name_receipts(random: Random, rows: list[Row]) -> list[Row]:
 
 @given(seeds, st.integers(2, 4), st.integers(1, 60))
 def test_causes_that_are_known_from_receipts(seed, n, size):
-    """A receipt where messages are delivered apart from it is no step, but what names it depends on the send."""
+    """A receipt apart from the delivery is no step, but what names it depends on the send."""
     rows = name_receipts(Random(seed), talk(seed, n, size))
     assume("deliver" in {row["kind"] for row in rows})  # else a receipt is a delivery
     pairs, lost, *_, ordered = judge_by_definition(rows)

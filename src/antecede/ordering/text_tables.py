@@ -169,14 +169,13 @@ def _read_common_csv_header(files: list[str], ranges: list[LineRange]) -> CsvHea
                 f"{files[first_file]} and {files[number]} have different headers: "
                 "order files of one header at a time"
             )
-    if "\r" in text.rstrip("\r"):
-        raise InputError(
-            f"{files[first_file]}: its lines end in CR alone; write them with LF, as dos2unix -c mac does"
-        )
     separator = find_separator(text)
     try:
         cells = next(csv.reader([text], delimiter=separator))
     except csv.Error as error:
+        if "\r" in text.rstrip("\r"):
+            reason = f"{files[first_file]}: its lines end in CR alone"
+            raise InputError(f"{reason}; write them with LF, as dos2unix -c mac does") from None
         reason = f"{files[first_file]}: its first line is no header of CSV ({error})"
         raise InputError(f"{reason}; name a table of messages") from None
     names = _make_distinct_column_names(cells)
