@@ -114,14 +114,16 @@ class EventGraph(NamedTuple):
         Arrivals that are no steps lie between others where parents name them, or where they name parents.
         """
         edges, known, is_step = self.causes.edges, self.causes.known, self.events.is_step
-        is_wanted = known & known_from > 0
+        if known_from != ANYTHING:
+            is_wanted = known & known_from > 0
+            edges, known = Edges(edges.source[is_wanted], edges.target[is_wanted]), known[is_wanted]
         is_among_steps = is_step[edges.source] & is_step[edges.target]
-        if (is_wanted & ~is_among_steps & (known == PARENT)).any():
-            wanted = Edges(edges.source[is_wanted], edges.target[is_wanted])
-            return lead_edges_around_events_left_out(self.causes.order, is_step, self.events.track, wanted)
-        # Who gets a message from its arrival has it from the send, too: there is nothing to lead around.
-        is_wanted &= is_among_steps
-        return Edges(edges.source[is_wanted], edges.target[is_wanted])
+        if is_among_steps.all():
+            return edges
+        if (known[~is_among_steps] == PARENT).any():
+            return lead_edges_around_events_left_out(self.causes.order, is_step, self.events.track, edges)
+        # Who has a message from its arrival has it from the send, too: there is nothing to lead around.
+        return Edges(edges.source[is_among_steps], edges.target[is_among_steps])
 
 
 class CodedEvents(NamedTuple):
