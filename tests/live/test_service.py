@@ -286,6 +286,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a setting": ({"options": {"window": 1}}, "`int` >= 4 - at `$.window`"),
     "an option of another protocol": ({"options": {"k": 3}}, "k"),
     "an option above": ({"options": {"journal": "a.db"}}, "journal in [options]"),
+    "a key that would not be used": ({"options": {"key": "secret"}}, "key in [options]"),
 }
 
 

@@ -11,6 +11,7 @@ from antecede import live
 from antecede.live.service.session import Desk, Session
 from antecede.live.settings import NodeSettings
 from tests.live.cluster import Cluster
+from tests.live.test_journal import restart
 
 LIMIT = 2**20
 
@@ -262,6 +263,62 @@ def test_a_receiver_that_is_gone_does_not_keep_the_node_from_ending() -> None:
     asyncio.run(run())
 
 
+def test_a_message_that_cannot_be_decoded_costs_itself_alone() -> None:
+    async def run() -> None:
+        async with Cluster("vector", 2) as cluster:
+            desk = Desk(cluster.nodes["p0"], NodeSettings())
+            application = await Application.connect(desk, owns=False)
+            application.say("send", base64="é", id=1)
+            application.say("send", base64="eA", id=2)
+            application.say("send", data="x", id=3)
+            answers = [await application.hear() for _ in range(3)]
+            assert [(one["event"], one["id"]) for one in answers] == [("error", 1), ("error", 2), ("sent", 3)]
+            await application.leave()
+
+    asyncio.run(run())
+
+
+def test_done_is_answered_when_it_is_on_disk_however_often_it_is_said(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, journals=tmp_path) as cluster:
+            desk = Desk(cluster.nodes["p0"], NodeSettings())
+            application = await Application.connect(desk)
+            for _ in range(5):
+                await cluster.nodes["p1"].send(b"x", to=["p0"])
+            assert [(await application.hear())["number"] for _ in range(5)] == [1, 2, 3, 4, 5]
+            for number in (5, 5, 3):
+                application.say("done", number=number)
+            assert (await application.hear())["event"] == "done"
+            cluster.stop("p0")
+            node = await restart(cluster, "p0")
+            await cluster.nodes["p1"].send(b"next", to=["p0"])
+            assert (await asyncio.wait_for(node.take(), 10)).payload == b"next"
+
+    asyncio.run(run())
+
+
+def test_what_is_done_is_done_though_the_application_leaves_at_once(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, journals=tmp_path) as cluster:
+            desk = Desk(cluster.nodes["p0"], NodeSettings())
+            first = await Application.connect(desk, owns=False)
+            first.say("receive")
+            assert (await first.hear())["event"] == "receiving"
+            for _ in range(40):
+                await cluster.nodes["p1"].send(b"x", to=["p0"])
+            assert [(await first.hear())["number"] for _ in range(40)] == list(range(1, 41))
+            for number in range(1, 41):
+                first.say("done", number=number)
+            await first.leave()
+            assert cluster.nodes["p0"].status().handed == 0
+            cluster.stop("p0")
+            node = await restart(cluster, "p0")
+            await cluster.nodes["p1"].send(b"next", to=["p0"])
+            assert (await asyncio.wait_for(node.take(), 10)).payload == b"next"
+
+    asyncio.run(run())
+
+
 def test_what_is_done_while_it_comes_again_does_not_come() -> None:
     async def run() -> None:
         async with Cluster("optimal", 2, window=64) as cluster:
@@ -280,10 +337,10 @@ def test_what_is_done_while_it_comes_again_does_not_come() -> None:
             await asyncio.sleep(0.2)  # the first of them are on their way
             second.say("done", number=40)
             for _ in range(500):
-                if desk.settled == 40:
+                if not desk.handed:
                     break
                 await asyncio.sleep(0.01)
-            assert desk.settled == 40
+            assert not desk.handed
             second.reader._transport.resume_reading()
             numbers = []
             while (answer := await second.hear())["event"] != "done":

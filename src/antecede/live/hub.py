@@ -23,7 +23,7 @@ from antecede.live.peers import NodePeer
 from antecede.live.records import read_record
 from antecede.live.refusals import Refusals, log
 from antecede.live.settings import NodeSettings
-from antecede.live.transports import Listener, Transport, split_address
+from antecede.live.transports import Listener, Transport, check_address, split_address
 from antecede.live.transports.tcp import list_certified_names
 
 WORD_DELAY = 0.05
@@ -125,9 +125,7 @@ class Hub:
     def check_newcomer_address(self, address: str | None) -> None:
         """Refuse an address that cannot be dialled, and none at all if nobody can connect to this node."""
         if address is not None:
-            scheme, _ = split_address(address)
-            if scheme not in self.transports:
-                raise CallerError(f"{address}: no transport {scheme!r}; there are {sorted(self.transports)}")
+            check_address(address, self.transports)
         elif self.listener is None:
             raise CallerError("no address, and this node does not listen: nobody can connect")
 
@@ -307,7 +305,7 @@ class Hub:
         try:
             async with asyncio.timeout(self.handshake_time):
                 await self.transports[scheme].dial(place, make_connection)
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, CallerError) as error:
             for connection in made:
                 connection.close("could not connect")
                 self._connections.pop(connection, None)

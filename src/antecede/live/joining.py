@@ -9,7 +9,6 @@ from typing import Any
 from antecede.core.endpoint import Endpoint
 from antecede.core.errors import CallerError
 from antecede.core.station import Station, restore_station
-from antecede.kafka_address import SCHEME
 from antecede.live.courier import Courier
 from antecede.live.errors import NodeClosedError
 from antecede.live.events import EventFile
@@ -22,7 +21,7 @@ from antecede.live.kafka.address import Inboxes, locate_inboxes, uses_kafka
 from antecede.live.node import Node
 from antecede.live.pipeline import Pipeline
 from antecede.live.settings import NodeSettings, split_node_settings
-from antecede.live.transports import Transport, split_address
+from antecede.live.transports import Transport, check_address
 from antecede.live.transports.memory import PROGRAM
 from antecede.live.transports.tcp import Certificate, TcpTransport
 from antecede.protocols.membership import Probabilistic
@@ -206,12 +205,8 @@ def _check_addresses(
     listen: str | None, peers: Mapping[str, str | None], transports: Mapping[str, Transport]
 ) -> None:
     for address in [listen, *peers.values()]:
-        if address is None:
-            continue
-        scheme, _ = split_address(address)
-        if scheme not in transports:
-            known = ", ".join(sorted([*transports, SCHEME]))
-            raise CallerError(f"{address}: no transport {scheme!r}; there are {known}")
+        if address is not None:
+            check_address(address, transports)
     unreachable = [name for name, address in peers.items() if address is None]
     if unreachable and listen is None:
         raise CallerError(

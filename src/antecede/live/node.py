@@ -41,7 +41,7 @@ from antecede.live.pipeline import NumberedParcels, Pipeline
 from antecede.live.records import PacketRecord
 from antecede.live.room import SendersRoom
 from antecede.live.status import Status, describe_node
-from antecede.live.transaction import Transaction, check_and_make_statement
+from antecede.live.transaction import Transaction, check_and_make_statement, copy_receivers
 
 SENDS_IN_A_TURN = 128
 """After so many sends without a pause others get their turn."""
@@ -113,7 +113,7 @@ class Node:
 
         Waits while a receiver is too far behind. With a journal it returns when the message is on disk.
         """
-        names = to if to is None or isinstance(to, list | str) else list(to)
+        names = copy_receivers(to)
         self._check_may_send(data)
         if not self._room.has_room(names):
             await self._room.wait_for_room(names)
@@ -125,13 +125,11 @@ class Node:
             if self._sends_in_turn > SENDS_IN_A_TURN:
                 await asyncio.sleep(0)
             return f"{self.process}#{number}"
-        self._room.durable_sends += 1
-        try:
-            return await self._begin_durable_send(self._pipeline, data, names, how)
-        finally:
-            self._room.durable_sends -= 1
+        return await self._begin_durable_send(self._pipeline, data, names, how)
 
-    async def begin_send(self, data: bytes, to: list[str] | None = None, **how: int) -> asyncio.Future[str]:
+    async def begin_send(
+        self, data: bytes, to: Iterable[str] | None = None, **how: int
+    ) -> asyncio.Future[str]:
         """As `send`, for one who has more to send: returns when the message has its place behind the others.
 
         The future has its name when it is on disk; so many messages of one sender share a commit.
@@ -141,10 +139,11 @@ class Node:
             finished = self._loop.create_future()
             finished.set_result(await self.send(data, to, **how))
             return finished
+        names = copy_receivers(to)
         self._check_may_send(data)
-        await self._room.wait_for_room(to)
         await pipeline.wait_for_room(self._settings.window)
-        return self._begin_durable_send(pipeline, data, to, how)
+        await self._room.wait_for_room(names)
+        return self._begin_durable_send(pipeline, data, names, how)
 
     def __aiter__(self) -> "Node":
         return self
@@ -182,17 +181,22 @@ class Node:
             raise CallerError("a transaction needs a journal: join(..., journal=path)")
         transaction = Transaction()
         yield transaction
-        inputs: list[NodeInput] = []
+        if self.station.endpoint.blocks and len(transaction.sends) > 1:
+            raise CallerError("this protocol sends one message at a time: one in a transaction")
         for data, to in transaction.sends:
             self._check_may_send(data)
             self.station.endpoint.check_send(data, to)
             await self._room.wait_for_room(to)
-            inputs.append(SendInput(data, to, {}))
-        if self.station.endpoint.blocks and len(transaction.sends) > 1:
-            raise CallerError("this protocol sends one message at a time: one in a transaction")
+        inputs: list[NodeInput] = [SendInput(data, to, {}) for data, to in transaction.sends]
         if self.station.handed:
             inputs.append(AcknowledgeInput(self.station.handed[-1].number))
-        results = await self._pipeline.commit_unit(Unit(inputs, transaction.statements))
+        for _, to in transaction.sends:
+            self._room.note_send_on_its_way(to)
+        try:
+            results = await self._pipeline.commit_unit(Unit(inputs, transaction.statements))
+        finally:
+            for _, to in transaction.sends:
+                self._room.note_send_arrived(to)
         for applied in results:
             if applied.error is not None:
                 raise applied.error
@@ -285,10 +289,16 @@ class Node:
         """Wait a while for the peers to have what was sent, then close. A journal keeps what is left."""
         if self._courier.closing:
             return
-        if self._failure is None:
-            await self._wait_for_acknowledgements(self._settings.linger if linger is None else linger)
-            self.fail(NodeClosedError(f"the node of {self.process} was closed"))
+        try:
+            if self._failure is None:
+                await self._wait_for_acknowledgements(self._settings.linger if linger is None else linger)
+        finally:  # also if the caller waits no longer
+            await self._close_at_once()
+
+    async def _close_at_once(self) -> None:
         reason = self._failure or NodeClosedError(f"the node of {self.process} was closed")
+        if self._failure is None:
+            self.fail(reason)
         if self._pipeline is not None:
             await self._pipeline.stop(reason)
         await self._courier.close()
@@ -345,7 +355,10 @@ class Node:
         self, pipeline: Pipeline, data: bytes, to: Any, options: dict[str, int]
     ) -> asyncio.Future[str]:
         self.station.endpoint.check_send(data, to)
-        return pipeline.begin_send(SendInput(data, to, options))
+        sending = pipeline.begin_send(SendInput(data, to, options))
+        self._room.note_send_on_its_way(to)
+        sending.add_done_callback(lambda _: self._room.note_send_arrived(to))
+        return sending
 
     # -- receiving ---------------------------------------------------------------------------------
 

@@ -110,6 +110,7 @@ class Pipeline:
         self._thread = JournalThread()
         self._failure: AntecedeError | None = None
         self._stopping = False
+        self._acknowledged = 0
 
     async def call_in_journal_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call the journal, in its thread."""
@@ -181,7 +182,9 @@ class Pipeline:
     def acknowledge_up_to(self, delivery_number: int) -> CommitGroup:
         """The application has dealt with deliveries up to this number; returns the group that will say so."""
         self.station.acknowledge_deliveries_up_to(delivery_number)
-        self._group.acknowledged = delivery_number
+        # Whoever acknowledges an earlier delivery later takes nothing back.
+        self._acknowledged = max(self._acknowledged, delivery_number)
+        self._group.acknowledged = self._acknowledged
         self._schedule_commit()
         return self._group
 

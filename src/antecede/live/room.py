@@ -5,6 +5,7 @@ messages back, while own copies of broadcasts are not taken, or while the protoc
 """
 
 import asyncio
+from collections import Counter
 from typing import Any
 
 from antecede.core.errors import AntecedeError
@@ -12,12 +13,13 @@ from antecede.core.station import Station
 
 
 class SendersRoom:
-    """`durable_sends` counts sends that are on their way to the journal, and so not yet with the station."""
+    """Sends that are on their way to the journal, and so not yet with the station, take room, too."""
 
     def __init__(self, station: Station, window: int) -> None:
         self.station = station
         self.window = window
-        self.durable_sends = 0
+        self._on_their_way: Counter[str | None] = Counter()
+        """So many to each receiver; None stands for all of them."""
         self._failure: AntecedeError | None = None
         self._waiters: list[tuple[asyncio.Future[None], Any]] = []
         self._loop = asyncio.get_running_loop()
@@ -25,6 +27,17 @@ class SendersRoom:
     def has_room(self, to: Any) -> bool:
         """Whether a message may be sent now; what is wrong with `to` is said later."""
         return self._has_fewer_waiting_messages(to, self.window)
+
+    def note_send_on_its_way(self, to: Any) -> None:
+        """A message is on its way to the journal."""
+        for name in (None,) if to is None else to:
+            self._on_their_way[name] += 1
+
+    def note_send_arrived(self, to: Any) -> None:
+        """It is with the station now, or failed."""
+        for name in (None,) if to is None else to:
+            self._on_their_way[name] -= 1
+        self.wake_senders_that_have_room()
 
     async def wait_for_room(self, to: Any) -> None:
         """Wait until there is room; raises why the node has ended, if it has."""
@@ -56,15 +69,19 @@ class SendersRoom:
 
     def _has_fewer_waiting_messages(self, to: Any, limit: int) -> bool:
         """Whether less than that waits, wherever a message to these would have to wait."""
-        station, own = self.station, self.station.endpoint
-        if own.backlog >= limit or (own.blocks and (own.blocked or self.durable_sends)):
+        station, own, on_their_way = self.station, self.station.endpoint, self._on_their_way
+        if own.backlog >= limit or (own.blocks and (own.blocked or any(on_their_way.values()))):
             return False
+        to_all = on_their_way[None]
         if to is None:
-            if station.own_unsettled >= limit:
+            if station.own_unsettled + to_all >= limit:
                 return False
-            return all(len(channel.waiting) < limit for channel in station.channels.values())
+            return all(
+                len(channel.waiting) + on_their_way[name] + to_all < limit
+                for name, channel in station.channels.items()
+            )
         for name in to if isinstance(to, list) else ():
             channel = station.channels.get(name) if isinstance(name, str) else None
-            if channel is not None and len(channel.waiting) >= limit:
+            if channel is not None and len(channel.waiting) + on_their_way[name] + to_all >= limit:
                 return False
         return True

@@ -1,7 +1,8 @@
 """What an application does in one commit with its acknowledgement."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from antecede.core.errors import CallerError
 from antecede.live.journal import Parameters, Statement
@@ -19,7 +20,7 @@ FORBIDDEN = (
     "vacuum",
 )
 """They would end the commit that the journal is about to make, or change how it is made."""
-_FIRST_WORD = re.compile(r"(?:\s|;|--[^\n]*|/\*.*?\*/)*(\w*)", re.DOTALL)
+_FIRST_WORD = re.compile(r"(?:\s|\ufeff|;|--[^\n]*|/\*.*?\*/)*(\w*)", re.DOTALL)
 
 
 def check_and_make_statement(sql: str, parameters: Parameters) -> Statement:
@@ -33,6 +34,11 @@ def check_and_make_statement(sql: str, parameters: Parameters) -> Statement:
     return sql, dict(parameters) if isinstance(parameters, Mapping) else tuple(parameters)
 
 
+def copy_receivers(to: Any) -> Any:
+    """The receivers as they are now, as a list; what is no collection of names is refused by the endpoint."""
+    return list(to) if isinstance(to, Iterable) and not isinstance(to, str) else to
+
+
 class Transaction:
     """Statements and sends, kept until the block ends."""
 
@@ -44,6 +50,6 @@ class Transaction:
         """A statement for the application's own tables; it is run, and may fail, when the block ends."""
         self.statements.append(check_and_make_statement(sql, parameters))
 
-    def send(self, data: bytes, to: list[str] | None = None) -> None:
+    def send(self, data: bytes, to: Iterable[str] | None = None) -> None:
         """A message that is sent if the commit succeeds."""
-        self.sends.append((data, to))
+        self.sends.append((data, copy_receivers(to)))

@@ -64,10 +64,10 @@ def make_certificates_and_tell_if_authority_is_new(folder: Path, members: list[s
 
 def _check_member_name(name: str) -> None:
     is_file_name = name not in ("", ".", "..") and not set(name) & set("/\\\0")
-    if not is_file_name or len(name) > LONGEST_NAME or name == "ca":
+    if not is_file_name or len(name.encode()) > LONGEST_NAME or name == "ca":
         raise CallerError(
             f"{name!r} cannot be the name of a member here: it names files, has at most {LONGEST_NAME} "
-            "characters, and is not 'ca'"
+            "bytes, and is not 'ca'"
         )
 
 

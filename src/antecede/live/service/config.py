@@ -4,12 +4,14 @@ Paths are relative to the folder of the configuration.
 """
 
 import tomllib
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from antecede.core.errors import CallerError
+from antecede.live.joining import open_node
 from antecede.live.transports.tcp import Certificate
 
 EXAMPLE = 'protocol = "optimal", process = "a", listen = "tcp://0.0.0.0:7001", and a table [peers]'
@@ -123,10 +125,14 @@ def _check_config(path: Path, config: NodeConfig) -> None:
     if not config.stdio and config.socket is None:
         remedy = 'name one, as in socket = "node.sock", or leave stdio out'
         raise CallerError(f"{path}: stdio = false, and no socket for an application: {remedy}")
-    taken = set(NodeConfig.__struct_fields__) & set(config.options)
+    arguments = {*NodeConfig.__struct_fields__, *signature(open_node).parameters} - {"options"}
+    taken = arguments & set(config.options)
     if taken:
         names = ", ".join(sorted(taken))
-        raise CallerError(f"{path}: {names} in [options]: write it above the tables, not in them")
+        raise CallerError(
+            f"{path}: {names} in [options], which are those of the protocol and of the node; what else there "
+            "is has a name of its own above the tables, such as key_file"
+        )
     if config.metrics is not None:
         split_metrics_host_and_port(path, config.metrics)
 

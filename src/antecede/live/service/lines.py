@@ -6,7 +6,6 @@ as `base64`.
 """
 
 import asyncio
-import binascii
 from base64 import b64decode, b64encode
 from typing import Annotated, Any
 
@@ -41,7 +40,7 @@ class SendCommand(Command, tag="send", frozen=True, kw_only=True):
             return self.data.encode()
         try:
             return b64decode(self.base64 or "", validate=True)
-        except binascii.Error as error:
+        except ValueError as error:  # binascii.Error, or another one if it is not ASCII
             raise CallerError(f"base64: {error}") from None
 
 

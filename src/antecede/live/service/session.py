@@ -34,8 +34,8 @@ from antecede.live.settings import NodeSettings
 class Desk:
     """What the sessions of one node share: who gets the deliveries, and which are not dealt with.
 
-    `last` is the number of the last delivery that was handed over, `settled` of the last that is dealt with.
-    `stopping` is a wish, `closed` a fact.
+    `last` is the number of the last delivery that was handed over, `latest_settled` the last that is dealt
+    with; whether that is on disk is known when its `done` returns. `stopping` is a wish, `closed` a fact.
     """
 
     def __init__(self, node: Node, settings: NodeSettings) -> None:
@@ -43,7 +43,8 @@ class Desk:
         self.settings = settings
         self.consumer: Session | None = None
         self.handed: deque[LiveDelivery] = deque()
-        self.last = self.settled = node.station.last_acknowledged
+        self.last = node.station.last_acknowledged
+        self.latest_settled: LiveDelivery | None = None
         self.stopping = asyncio.Event()
         self.closed = asyncio.Event()
 
@@ -54,13 +55,15 @@ class Desk:
         self.last = delivery.number
         return delivery
 
-    def pop_deliveries_up_to(self, number: int) -> LiveDelivery | None:
-        """Take deliveries up to a number off the list; returns the last of them."""
-        latest = None
+    def settle_deliveries_up_to(self, number: int) -> None:
+        """Take deliveries up to a number off the list: they are dealt with."""
         while self.handed and self.handed[0].number <= number:
-            latest = self.handed.popleft()
-            self.settled = latest.number
-        return latest
+            self.latest_settled = self.handed.popleft()
+
+    async def acknowledge_settled_deliveries(self) -> None:
+        """Tell the node of all that is dealt with; with a journal, returns when that is on disk."""
+        if self.latest_settled is not None:
+            await self.latest_settled.done()
 
 
 class Session:
@@ -78,7 +81,7 @@ class Session:
         self._sendings: asyncio.Queue[tuple[SendCommand, asyncio.Future[str]]] = asyncio.Queue(
             desk.settings.window
         )
-        self._settling: tuple[DoneCommand, LiveDelivery] | None = None
+        self._unanswered_done: DoneCommand | None = None
         self._has_settled = asyncio.Event()
         self._is_gone = False
         self._tasks: list[asyncio.Task[Any]] = []
@@ -128,6 +131,9 @@ class Session:
         if self.desk.consumer is self:
             self.desk.consumer = None
         self._writer.close()
+        if self._unanswered_done is not None:  # the next application is not shown what this one dealt with
+            with suppress(AntecedeError):
+                await self.desk.acknowledge_settled_deliveries()
 
     async def _write_line(self, line: bytes) -> None:
         if self._is_gone:
@@ -164,7 +170,7 @@ class Session:
         if isinstance(command, SendCommand):
             await self._sends.put(command)
         elif isinstance(command, DoneCommand):
-            await self._check_and_queue_acknowledgement(command)
+            self._check_and_queue_acknowledgement(command)
         elif isinstance(command, StatusCommand):
             await self.write_event("status", id=command.id, **convert_status_to_dict(self.node.status()))
         elif isinstance(command, ReceiveCommand):
@@ -217,7 +223,8 @@ class Session:
     async def _keep_writing_deliveries(self) -> None:
         """What an application before this one was handed and has not dealt with comes again first."""
         for delivery in list(self.desk.handed):
-            if delivery.number > self.desk.settled:  # it may be dealt with meanwhile
+            latest = self.desk.latest_settled
+            if latest is None or delivery.number > latest.number:  # it may be dealt with meanwhile
                 await self._write_line(encode_delivery(delivery))
         while not self._is_gone:
             try:
@@ -226,27 +233,26 @@ class Session:
                 return  # the node has ended, and the service says why
             await self._write_line(encode_delivery(delivery))
 
-    async def _check_and_queue_acknowledgement(self, command: DoneCommand) -> None:
+    def _check_and_queue_acknowledgement(self, command: DoneCommand) -> None:
         if self.desk.consumer is not self:
             raise CallerError("deliveries do not go to this connection: ask for them with receive")
         if command.number > self.desk.last:
             raise CallerError(f"delivery {command.number} was not handed over; the last was {self.desk.last}")
-        settled = self.desk.pop_deliveries_up_to(command.number)
-        if settled is None:
-            await self.write_event("done", id=command.id, number=command.number)
-            return
-        self._settling = command, settled
+        self.desk.settle_deliveries_up_to(command.number)
+        self._unanswered_done = command
         self._has_settled.set()
 
     async def _keep_acknowledging_settled_deliveries(self) -> None:
         while True:
             await self._has_settled.wait()
             self._has_settled.clear()
-            if self._settling is None:
-                continue
-            command, settled = self._settling
+            command = self._unanswered_done
+            assert command is not None
             try:
-                await settled.done()
-                await self.write_event("done", id=command.id, number=command.number)
+                await self.desk.acknowledge_settled_deliveries()
             except AntecedeError as error:
                 await self.write_event("error", id=command.id, reason=str(error))
+                continue
+            if command is self._unanswered_done:
+                self._unanswered_done = None
+            await self.write_event("done", id=command.id, number=command.number)

@@ -6,7 +6,7 @@ the connection breaks. Who is at the other end, and what the bytes mean, is not 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from antecede.core.errors import CallerError
@@ -59,3 +59,21 @@ def split_address(address: object) -> tuple[str, str]:
             f"{address!r} is no address: write tcp://host:port, kafka://host:port or memory://name"
         )
     return scheme, place
+
+
+def check_address(address: str, transports: Mapping[str, Transport]) -> None:
+    """Refuse an address that nobody can dial."""
+    scheme, place = split_address(address)
+    if scheme not in transports:
+        known = ", ".join(sorted([*transports, "kafka"]))
+        raise CallerError(f"{address}: no transport {scheme!r}; there are {known}")
+    if scheme == "tcp":
+        split_host_and_port(place)
+
+
+def split_host_and_port(host_and_port: str) -> tuple[str, int]:
+    """What `host:port` says."""
+    host, _, port = host_and_port.rpartition(":")
+    if not (host and port.isdecimal() and int(port) < 2**16):
+        raise CallerError(f"tcp://{host_and_port}: write tcp://host:port")
+    return host.strip("[]"), int(port)

@@ -9,7 +9,7 @@ from typing import cast
 import msgspec
 
 from antecede.core.errors import CallerError
-from antecede.live.transports import ByteProtocol, Listener, MakeProtocol
+from antecede.live.transports import ByteProtocol, Listener, MakeProtocol, split_host_and_port
 
 BACKLOG = 64
 """Connections that the system keeps until they are accepted."""
@@ -94,7 +94,7 @@ class TcpTransport:
 
     async def listen(self, place: str, make: MakeProtocol) -> Listener:
         """Accept connections at host:port; port 0 lets the system choose."""
-        host, port = _split_host_and_port(place)
+        host, port = split_host_and_port(place)
         loop = asyncio.get_running_loop()
         server = await loop.create_server(self._wrap_in_tls_door(make), host, port, backlog=BACKLOG)
         return TcpListener(server, host)
@@ -107,17 +107,10 @@ class TcpTransport:
 
     async def dial(self, place: str, make: MakeProtocol) -> None:
         """Connect to host:port."""
-        host, port = _split_host_and_port(place)
+        host, port = split_host_and_port(place)
         loop = asyncio.get_running_loop()
         name = "" if self._dialling else None
         await loop.create_connection(make, host, port, ssl=self._dialling, server_hostname=name)
-
-
-def _split_host_and_port(host_and_port: str) -> tuple[str, int]:
-    host, _, port = host_and_port.rpartition(":")
-    if not (host and port.isdecimal() and int(port) < 2**16):
-        raise CallerError(f"tcp://{host_and_port}: write tcp://host:port")
-    return host.strip("[]"), int(port)
 
 
 def make_tls_context(tls: Certificate, client_or_server_protocol: int) -> ssl.SSLContext:
