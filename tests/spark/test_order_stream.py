@@ -34,6 +34,7 @@ from tests.streams.test_step import outcome_of
 pytestmark = pytest.mark.spark
 FORM = FORMS["vector by name"]
 SCHEMA = "group string, sender string, id string, text string, stamp map<string,bigint>"
+SHORT = "`group` string, sender string, stamp map<string,bigint>"
 AT_ONCE = {"availableNow": True}
 
 
@@ -94,6 +95,7 @@ def delete_last_commits(folder: Path, count: int) -> None:
         (commits / f".{number}.crc").unlink(missing_ok=True)
 
 
+@NOT_THROUGH_CONNECT  # the crash would be another process's
 def test_crashes_replays_and_restarts_change_nothing(
     spark: Any, tmp_path: Path, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +208,7 @@ def test_a_batch_in_a_foreach_batch_of_ones_own(spark: Any, tmp_path: Path) -> N
     assert ordered.where("id = 'b1'").select("stamp").first()[0] == {"a": 1, "b": 1}
 
 
+@NOT_THROUGH_CONNECT  # there are no ticks
 def test_what_waits_too_long_comes_out_though_nothing_comes(spark: Any, tmp_path: Path) -> None:
     rows = [{"group": "g", "sender": "b", "id": "b1", "text": "", "stamp": [("a", 1), ("b", 1)]}]
     write_files(tmp_path / "in", [rows])
@@ -277,6 +280,25 @@ def test_what_is_no_stream_and_what_is_no_folder_is_refused(spark: Any, tmp_path
         order_stream(frame, **places, sink="paper")
     with pytest.raises(CallerError, match="sink='delta' needs query="):
         write_ordered(frame, 0, **places, sink="delta")
+
+
+def test_groups_and_columns_that_would_corrupt_the_tables_are_refused(spark: Any, tmp_path: Path) -> None:
+    def write(batch: int, kind: str, more: str = "more") -> None:
+        rows = spark.createDataFrame([("1", "a", {"a": batch + 1}, 1)], f"{SHORT}, `{more}` int")
+        rows = rows.withColumn("group", rows["group"].cast(kind))
+        write_ordered(rows, batch, out=tmp_path / "out", checkpoint=tmp_path / "checkpoint", group="group")
+
+    write(0, "int")
+    write(1, "bigint")
+    with pytest.raises(CallerError, match="type of the group was 'integer' and is 'double'; set them back"):
+        write(2, "double")
+    with pytest.raises(CallerError, match="column 'Batch' is called like the folders of the tables'"):
+        write(2, "int", "Batch")
+    with pytest.raises(CallerError, match="column 'antecede bucket' is called like columns of ours"):
+        write(2, "int", "antecede bucket")
+    write(2, "int")
+    positions = spark.read.parquet(str(tmp_path / "out" / "ordered")).select("position").collect()
+    assert sorted(row[0] for row in positions) == [0, 1, 2]
 
 
 def test_a_query_that_starts_anew_is_no_replay(spark: Any, tmp_path: Path) -> None:

@@ -15,14 +15,21 @@ from antecede.ordering.message_plan import (
     TableColumns,
     plan_messages,
 )
+from antecede.ordering.stamp_types import is_text
 from antecede.ordering.stream.forms import refuse_unstreamable_plan
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.streams.marks import Mark
 
 STREAM_ADDED = (*ADDED, "missed", "raw")
 """The columns that the order of a stream adds to those of its input; lines that are no rows stay raw."""
-_REMEMBERED = ("stamp", "sender", "receiver", "number", "id", "group")
-"""The columns on which what is remembered depends; those of times only break ties."""
+_REMEMBERED = ("stamp", "sender", "receiver", "number", "id", "group", "arrival")
+"""The columns on which what is remembered depends, or what the tables have; times only break ties."""
+_GROUP_TYPE = "type of the group"
+"""Of what type groups are: their texts tell groups apart and spread them, and 1 is another text than 1.0."""
+_PARTITION = "batch"
+"""What readers of the tables take the folders of micro-batches for."""
+_OURS = "antecede "
+"""The names of columns that rows have inside a step begin so."""
 
 
 class StreamPlan(NamedTuple):
@@ -34,6 +41,10 @@ class StreamPlan(NamedTuple):
     """What the columns that are added are called, by what they should be called."""
     give_up: GiveUp
     horizon: int | None
+    group_type: str | None
+    """The family of types that the column of the groups is of, if there is one."""
+    exact_names: bool
+    """Whether names that differ only in upper and lower case are two."""
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -45,6 +56,7 @@ class StreamPlan(NamedTuple):
             "entries": self.messages.reading.shape,
             "members": None if members is None else list(members),
             **{name: columns.get(name) for name in _REMEMBERED},
+            _GROUP_TYPE: self.group_type,
         }
 
 
@@ -57,6 +69,7 @@ def plan_stream(
     exact_names: bool = False,
 ) -> StreamPlan:
     """The plan for a stream with these columns; a sentence for the caller if there can be none."""
+    _check_column_names_are_free(columns)
     _check_columns_have_arrow_types(columns)
     messages = plan_messages(columns, options)
     refuse_unstreamable_plan(messages, horizon)
@@ -67,7 +80,29 @@ def plan_stream(
         messages.reuse_arrival_column_name(names),
         give_up.check_action_and_limits(),
         horizon,
+        None if messages.group is None else _find_type_family(columns.get_column_type(messages.group)),
+        exact_names,
     )
+
+
+def _find_type_family(kind: pa.DataType) -> str:
+    """The types whose values have the same texts, by one name."""
+    if pa.types.is_integer(kind):
+        return "integer"
+    return "string" if is_text(kind) else str(kind)
+
+
+def _check_column_names_are_free(columns: TableColumns) -> None:
+    for name in columns.names:
+        if name.lower() == _PARTITION:
+            raise CallerError(
+                f"column {name!r} is called like the folders of the tables' micro-batches (batch=7), which "
+                f"readers take for a column {_PARTITION!r}: rename it before"
+            )
+        if name.lower().startswith(_OURS):
+            raise CallerError(
+                f"column {name!r} is called like columns of ours ({_OURS}...): rename it before"
+            )
 
 
 def _check_columns_have_arrow_types(columns: TableColumns) -> None:
@@ -77,13 +112,14 @@ def _check_columns_have_arrow_types(columns: TableColumns) -> None:
 
 
 def check_plan_unchanged(plan: StreamPlan, mark: Mark, checkpoint: str) -> None:
-    """Refuse options under which what is remembered would mean something else."""
-    now = plan.fingerprint
-    changed = [name for name in now if now[name] != mark.fingerprint.get(name)]
+    """Refuse options under which what is remembered would mean something else.
+
+    What the mark does not tell was not looked at when it was written: older marks tell less.
+    """
+    before, now = mark.fingerprint, plan.fingerprint
+    changed = [name for name in now if name in before and now[name] != before[name]]
     if changed:
-        words = ", ".join(
-            f"{name} was {mark.fingerprint.get(name)!r} and is {now[name]!r}" for name in changed
-        )
+        words = ", ".join(f"{name} was {before[name]!r} and is {now[name]!r}" for name in changed)
         raise CallerError(
             f"{checkpoint} remembers the stream under other options: {words}; set them back, or start with a "
             "new checkpoint and a new output folder"
