@@ -186,6 +186,24 @@ def test_columns_and_types_that_come_later_are_kept(follow_lines) -> None:
     assert (second["size"], second["colour"], second["more"]) == ("large", "red", {"x": 1, "y": 2})
 
 
+def test_a_type_that_would_change_what_is_remembered_or_what_waits_is_refused(follow_lines) -> None:
+    write_line("1.json", 2, room=1, more={"x": 1})
+    with stop_when_done(Path("checkpoint").absolute(), 1):
+        assert "1 row held" in follow_lines("--group", "room").out
+    write_line("2.json", 1, room=1.5)
+    changed = follow_lines("--group", "room", "--drain")
+    told = "type of the group was 'integer' and is 'double'; set them back, or start with a new checkpoint"
+    assert changed.code == 2 and told in changed.err, changed
+    write_line("2.json", 1, room=1, more="text")
+    changed = follow_lines("--group", "room", "--drain")
+    told = "error: column 'more' is string now, and was struct<x:bigint> in rows that wait: neither holds"
+    assert changed.code == 2 and told in changed.err and "Traceback" not in changed.err, changed
+    write_line("2.json", 1, room=1, more={"x": 2, "y": 3})
+    assert follow_lines("--group", "room", "--drain").code == 0
+    rows = pq.read_table("out/ordered/batch=1", partitioning=None).to_pylist()
+    assert [row["more"] for row in rows] == [{"x": 2, "y": 3}, {"x": 1, "y": None}]
+
+
 @NOT_THROUGH_CONNECT  # there another process reads the file
 def test_a_file_that_is_gone_before_it_is_read_stops_the_stream(follow_lines, monkeypatch) -> None:
     for number in (1, 2):

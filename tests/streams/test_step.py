@@ -107,8 +107,8 @@ def test_waiting_rows_are_not_read_unless_one_can_wake_or_be_a_copy(
     form = FORMS["sequence"]
     loaded: list[int] = []
 
-    def count_loaded(checkpoint, files, states):
-        rows = read_waiting_rows(checkpoint, files, states)
+    def count_loaded(checkpoint, files, states, *, exact_names):
+        rows = read_waiting_rows(checkpoint, files, states, exact_names=exact_names)
         loaded.append(len(rows.filed))
         return rows
 

@@ -41,6 +41,7 @@ from antecede.streams.files import (
     write_parquet_atomically,
     write_waiting_rows,
 )
+from antecede.streams.joining import join_older_and_newer_rows
 from antecede.streams.marks import BucketFiles, Counts
 from antecede.streams.stream_plan import StreamPlan
 
@@ -124,9 +125,12 @@ def _load_new_and_waiting_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
     arriving = pa.table({}) if kernel_table is None else kernel_table
     to_load = find_groups_to_load(arriving, size, states, messages.reading, task.plan.give_up, task.time)
     is_loaded = pc.is_in(list_group_keys_of_states(states).combine_chunks(), value_set=to_load)
-    waiting = read_waiting_rows(task.checkpoint, task.files, states.filter(is_loaded))
+    exact_names = task.plan.exact_names
+    waiting = read_waiting_rows(
+        task.checkpoint, task.files, states.filter(is_loaded), exact_names=exact_names
+    )
     if len(waiting.filed):
-        rows = _append_new_rows(waiting.rows, rows)
+        rows = join_older_and_newer_rows(waiting.rows, rows, exact_names=exact_names)
         size = estimate_row_bytes(rows)
         kernel_table = _make_kernel_table_with_faults(rows, messages)
     arrival, since = (to_integers(waiting.filed[name].combine_chunks(), 0) for name in (ARRIVAL, SINCE))
@@ -149,19 +153,6 @@ def _make_kernel_table_with_faults(rows: pa.Table, messages: MessagePlan) -> pa.
 def drop_reader_columns(rows: pa.Table) -> pa.Table:
     """The columns of the user, without those that tell of lines which are no rows."""
     return rows.drop_columns([name for name in (RAW, REASON) if name in rows.column_names])
-
-
-def _append_new_rows(waiting: pa.Table, new_rows: pa.Table) -> pa.Table:
-    """The new rows behind the waiting ones, with the types of the new ones where columns are in both."""
-    columns = {}
-    for field in new_rows.schema:
-        if field.name in waiting.column_names:
-            columns[field.name] = waiting[field.name].cast(field.type)
-    for name in waiting.column_names:
-        columns.setdefault(name, waiting[name])
-    only_waiting = [name for name in waiting.column_names if name not in new_rows.column_names]
-    together = pa.concat_tables([pa.table(columns), new_rows], promote_options="default")
-    return together.select([*new_rows.column_names, *only_waiting])
 
 
 # -- what is written -----------------------------------------------------------------------------------
@@ -260,7 +251,10 @@ def _write_bucket_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep)
     )
     oldest = _find_oldest_waiting_ms(task, loaded.states, files, states)
     files = msgspec.structs.replace(files, oldest=oldest)
-    merged = merge_waiting_files_if_worthwhile(task.checkpoint, files, task.batch, task.file_label)
+    exact_names = task.plan.exact_names
+    merged = merge_waiting_files_if_worthwhile(
+        task.checkpoint, files, task.batch, task.file_label, exact_names=exact_names
+    )
     return msgspec.structs.replace(files, held=merged)
 
 

@@ -24,6 +24,7 @@ from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints
 from antecede.ordering.columns import Mask
 from antecede.ordering.stream.states import STATES, list_group_keys_of_states, make_group_keys
+from antecede.streams.joining import can_join_without_changes, join_older_and_newer_rows
 from antecede.streams.marks import BucketFiles, StateFile
 
 MOST_FILES = 8
@@ -137,7 +138,9 @@ def write_group_states(
 # -- waiting rows --------------------------------------------------------------------------------------
 
 
-def read_waiting_rows(checkpoint: Path, files: BucketFiles, states: pa.Table) -> WaitingRows:
+def read_waiting_rows(
+    checkpoint: Path, files: BucketFiles, states: pa.Table, *, exact_names: bool = True
+) -> WaitingRows:
     """The waiting rows of groups with these states."""
     keys = list_group_keys_of_states(states).combine_chunks()
     filed = to_integers(states["filed"].combine_chunks(), 0)
@@ -150,7 +153,9 @@ def read_waiting_rows(checkpoint: Path, files: BucketFiles, states: pa.Table) ->
             parts.append(_read_parquet(place).take(pa.array(chosen)))
     if not parts:
         return WaitingRows(pa.table({}), FILED.empty_table())
-    together = pa.concat_tables(parts, promote_options="permissive")
+    together = parts[0]
+    for part in parts[1:]:
+        together = join_older_and_newer_rows(together, part, exact_names=exact_names)
     return WaitingRows(together.drop_columns(FILED.names), together.select(FILED.names).cast(FILED))
 
 
@@ -176,19 +181,33 @@ def write_waiting_rows(
 
 
 def merge_waiting_files_if_worthwhile(
-    checkpoint: Path, files: BucketFiles, batch: int, label: str
+    checkpoint: Path, files: BucketFiles, batch: int, label: str, *, exact_names: bool
 ) -> tuple[StateFile, ...]:
-    """One file instead of many, or of some that are mostly dead; `files` are those behind the batch."""
+    """One file instead of many, or of some that are mostly dead; `files` are those behind the batch.
+
+    Those of columns that have changed are merged at once: rows of which no table can be made are refused
+    while their batch can still be read otherwise, and not when they are to come out.
+    """
     total = sum(file.rows for file in files.held)
     is_dead = total - files.held_rows > max(files.held_rows, FEW_ROWS)
     if not files.held_rows:
         return ()
-    if len(files.held) <= MOST_FILES and not is_dead:
+    has_few_files = len(files.held) <= MOST_FILES and not is_dead
+    if has_few_files and _have_files_same_columns(checkpoint, files.held, exact_names=exact_names):
         return files.held
-    rows = read_waiting_rows(checkpoint, files, read_group_states(checkpoint, files, None))
+    states = read_group_states(checkpoint, files, None)
+    rows = read_waiting_rows(checkpoint, files, states, exact_names=exact_names)
     path = f"state/{batch}/{label}.merged.parquet"
     write_parquet_atomically(_join_filed_columns(rows), checkpoint / path)
     return (StateFile(path, len(rows.filed)),)
+
+
+def _have_files_same_columns(checkpoint: Path, files: tuple[StateFile, ...], *, exact_names: bool) -> bool:
+    """Whether columns that several files have are the same in all of them."""
+    if len(files) < 2:
+        return True
+    schemas = [pq.read_schema(checkpoint / file.path) for file in files]
+    return can_join_without_changes(schemas, exact_names=exact_names)
 
 
 def _join_filed_columns(rows: WaitingRows) -> pa.Table:

@@ -134,7 +134,7 @@ class Ledger(NamedTuple):
             order_and_write_bucket(task, schema.empty_table())
             for task, schema in zip(tasks, schemas, strict=True)
         ]
-        return turn.commit_tick(reports, pa.unify_schemas(schemas, promote_options="permissive"))
+        return turn.commit_tick(reports, _list_all_columns(schemas))
 
     def _check_mark_fits_stream(self, mark: Mark, batch: int, buckets: int | None) -> None:
         """Refuse to go on from what another stream, or this one under other options, has left."""
@@ -317,6 +317,14 @@ def _read_schema_of_waiting_rows(checkpoint: Path, files: BucketFiles) -> pa.Sch
     """The columns of the rows that wait, as the user knows them."""
     schema = pq.read_schema(checkpoint / files.held[-1].path)
     return pa.schema([field for field in schema if field.name not in FILED.names])
+
+
+def _list_all_columns(schemas: Iterable[pa.Schema]) -> pa.Schema:
+    """All columns, each of the first type that it has; where a type matters, it is looked at in the files."""
+    fields: dict[str, pa.Field] = {}
+    for field in (field for schema in schemas for field in schema):
+        fields.setdefault(field.name, field)
+    return pa.schema(fields.values())
 
 
 def _remove_uncommitted_table_files(out: Path, mark: Mark) -> None:
