@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
@@ -139,6 +140,65 @@ def test_columns_that_come_later_are_added(tmp_path: Path) -> None:
     changed.run_batch(1, [{"group": "g", "sender": "a", "id": "a1", "stamp": [("a", 1)], "more": "new"}])
     found = {row["id"]: (row["text"], row["more"], row["batch"]) for row in read(changed).ordered}
     assert found == {"a1": (None, "new", 1), "b1": ("old", None, 1)}
+
+
+def run_with(folder: Path, batch: int, kind: pa.DataType, *rows: Row, name: str = "more") -> None:
+    """A batch whose rows have one more column, of this type."""
+    schema = FORM.schema.append(pa.field(name, kind))
+    driver = Driver(folder, schema, group="group", sink="delta", query="q")
+    driver.run_batch(batch, list(rows))
+
+
+def say(number: int, more: Any = None, name: str = "more") -> Row:
+    return {"group": "g", "sender": "a", "id": f"a{number}", "stamp": [("a", number)], name: more}
+
+
+INTS = pa.list_(pa.int64())
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "now", "new", "words"),
+    [
+        (pa.int64(), 7, pa.string(), "x", "'more' is string now, and bigint in the table"),
+        (pa.int32(), 7, pa.int64(), 8, "'more' is bigint now, and int in the table"),
+        (INTS, [1], pa.list_(pa.string()), ["x"], "'more' is array<string> now, and array<bigint> in the"),
+        (pa.string(), "x", pa.int64(), 7, "'more' is bigint now, and string in the table"),
+    ],
+)
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_column_of_another_type_is_refused_and_the_tables_can_be_read(
+    tmp_path: Path, before: pa.DataType, old: Any, now: pa.DataType, new: Any, words: str, waits: bool
+) -> None:
+    run_with(tmp_path, 0, before, say(1, old), say(4, old))
+    with pytest.raises(CallerError, match=f"ordered: column {words}.*: cast it to .*, or start with a new"):
+        run_with(tmp_path, 1, now, say(3 if waits else 2, new))
+    run_with(tmp_path, 1, before, say(2), say(3))
+    values = {row["id"]: row["more"] for row in read(start(tmp_path)).ordered}
+    assert values == {"a1": old, "a2": None, "a3": None, "a4": old}
+
+
+def test_a_column_whose_rows_all_wait_has_its_type_from_then_on(tmp_path: Path) -> None:
+    """And its values are not lost if the column is gone when they come out."""
+    start(tmp_path).run_batch(0, [])
+    run_with(tmp_path, 1, pa.int64(), say(2, 7))
+    with pytest.raises(CallerError, match="'more' is string now, and bigint in the table"):
+        run_with(tmp_path, 2, pa.string(), say(3, "x"))
+    start(tmp_path).run_batch(2, [say(1)])
+    assert {row["id"]: row["more"] for row in read(start(tmp_path)).ordered} == {"a1": None, "a2": 7}
+
+
+def test_what_types_say_of_nulls_may_change(tmp_path: Path) -> None:
+    run_with(tmp_path, 0, INTS, say(1, [1]))
+    run_with(tmp_path, 1, pa.list_(pa.field("item", pa.int64(), nullable=False)), say(2, [2]))
+    assert {row["id"]: row["more"] for row in read(start(tmp_path)).ordered} == {"a1": [1], "a2": [2]}
+
+
+def test_a_column_that_is_spelled_otherwise_is_refused(tmp_path: Path) -> None:
+    run_with(tmp_path, 0, pa.int64(), say(1, 1))
+    with pytest.raises(
+        CallerError, match=r"'More' is 'more' in the table, .*: rename it to 'more', or start"
+    ):
+        run_with(tmp_path, 1, pa.int64(), say(2, 2, "More"), name="More")
 
 
 def test_tables_of_others_and_other_tables_are_refused(tmp_path: Path) -> None:

@@ -292,14 +292,19 @@ class Turn(NamedTuple):
         """One commit for each table that got rows; none, where an earlier try has made it."""
         from antecede.streams.delta import DeltaSink
 
+        parts = []
         for name in TABLES:
             columns = _make_table_schema(self.ledger.plan, schema, name)
             table = DeltaSink(self.ledger.out / name, query)
             if self.mark is None:
                 table.create_table_if_absent(columns)
             own = [path.removeprefix(f"{name}/") for path in paths if path.startswith(f"{name}/")]
+            parts.append((table, own, table.find_new_columns(own, columns)))
+        for table, own, new_columns in parts:  # none of them has anything new if one is refused
+            if new_columns:
+                table.add_columns(new_columns)
             if own:
-                table.add_files_unless_step_is_done(self.step, own, columns)
+                table.add_files_unless_step_is_done(self.step, own)
 
 
 def check_row_accounting(mark: Mark) -> None:
