@@ -184,6 +184,6 @@ def test_a_data_source_takes_several_paths_and_settings(spark, log, tmp_path) ->
 def test_what_is_wrong_with_the_options_of_a_data_source_is_said(spark, log) -> None:
     reader = spark.read.format("antecede")
     with pytest.raises(Exception, match="option table is 'nothing': choose events or quarantine"):
-        reader.option("table", "nothing").load(str(log))
+        reader.option("table", "nothing").load(str(log)).collect()
     with pytest.raises(Exception, match="write a JSON object"):
         spark.read.format("antecede").option("fields", "process").load(str(log)).collect()

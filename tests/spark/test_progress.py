@@ -9,6 +9,7 @@ from rich.console import Console
 
 from antecede.cli import steps as shown
 from antecede.spark.progress import Progress, read_progress, watch_jobs
+from tests.spark_session import NOT_THROUGH_CONNECT
 
 
 def slow(batches):
@@ -20,6 +21,7 @@ def slow(batches):
 
 
 @pytest.mark.spark
+@NOT_THROUGH_CONNECT  # a server tells of other stages
 def test_tasks_and_rows_are_told_while_a_job_runs(spark, tmp_path) -> None:
     spark.range(4000, numPartitions=4).write.parquet(str(tmp_path / "t"))
     told: list[Progress] = []
@@ -34,6 +36,7 @@ def test_tasks_and_rows_are_told_while_a_job_runs(spark, tmp_path) -> None:
 
 
 @pytest.mark.spark
+@NOT_THROUGH_CONNECT  # there is no context to ask
 def test_nothing_is_told_when_nothing_runs(spark) -> None:
     assert read_progress(spark.sparkContext) is None
 

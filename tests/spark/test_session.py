@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.spark_session import NOT_THROUGH_CONNECT
+
 pytestmark = pytest.mark.spark
 
 
@@ -31,11 +33,13 @@ print(get_session() is spark)
 """
 
 
+@NOT_THROUGH_CONNECT
 def test_an_embedded_spark_starts_without_a_word_and_runs_python() -> None:
     done = python(STARTS)
     assert (done.stdout.split("\n"), done.stderr) == (["1000", "3 false", "True", ""], "")
 
 
+@NOT_THROUGH_CONNECT
 def test_a_session_that_exists_is_taken() -> None:
     code = """
 from pyspark.sql import SparkSession

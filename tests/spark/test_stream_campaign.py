@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.spark.stream_campaign import run_campaign
+from tests.spark_session import NOT_THROUGH_CONNECT
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+# Through Connect a server would not be killed with the job.
+pytestmark = [pytest.mark.spark, pytest.mark.slow, NOT_THROUGH_CONNECT]
 
 
 def test_a_job_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:

@@ -63,6 +63,8 @@ def convert_to_all_event_columns(events: DataFrame) -> DataFrame:
 def add_missing_event_columns(events: DataFrame) -> DataFrame:
     """The events with all columns of EVENTS; those that they do not have are null."""
     lacking = [field for field in _TYPES.fields if field.name not in events.columns]
+    if not lacking:  # to add no columns is refused through Spark Connect
+        return events
     return events.withColumns({field.name: sf.lit(None).cast(field.dataType) for field in lacking})
 
 
