@@ -1,6 +1,7 @@
 """What a node with a journal has said is on disk, whatever else goes on at the same time."""
 
 import asyncio
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,23 @@ def test_messages_on_their_way_to_the_journal_take_room(tmp_path: Path) -> None:
                 await asyncio.gather(*sends)
             await cluster.wait_for(100, "p2")
             assert sorted(map(int, cluster.payloads("p2"))) == list(range(100))
+
+    asyncio.run(run())
+
+
+def test_a_transaction_that_fails_takes_no_room(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, journals=tmp_path, window=4) as cluster:
+            cluster.stop("p1")
+            node = cluster.nodes["p0"]
+            for _ in range(8):
+                with pytest.raises(sqlite3.Error, match="no such table"):
+                    async with node.transaction() as transaction:
+                        transaction.send(b"x", ["p1"])
+                        transaction.execute("INSERT INTO nothing VALUES (1)")
+            async with asyncio.timeout(10):
+                for _ in range(4):
+                    await node.send(b"y", ["p1"])
 
     asyncio.run(run())
 

@@ -192,11 +192,14 @@ class Node:
             inputs.append(AcknowledgeInput(self.station.handed[-1].number))
         for _, to in transaction.sends:
             self._room.note_send_on_its_way(to)
+        unit = Unit(inputs, transaction.statements)
         try:
-            results = await self._pipeline.commit_unit(Unit(inputs, transaction.statements))
+            results = await self._pipeline.commit_unit(unit)
         finally:
-            for _, to in transaction.sends:
-                self._room.note_send_arrived(to)
+            if unit.error is not None:  # nothing of it was applied
+                for _, to in transaction.sends:
+                    self._room.note_send_arrived(to)
+                self._room.wake_senders_that_have_room()
         for applied in results:
             if applied.error is not None:
                 raise applied.error
@@ -357,7 +360,6 @@ class Node:
         self.station.endpoint.check_send(data, to)
         sending = pipeline.begin_send(SendInput(data, to, options))
         self._room.note_send_on_its_way(to)
-        sending.add_done_callback(lambda _: self._room.note_send_arrived(to))
         return sending
 
     # -- receiving ---------------------------------------------------------------------------------
@@ -432,8 +434,11 @@ class Node:
             self._report_refusals(node_input.source, reasons)
             if numbered_parcels is not None:
                 self._buffer_new_arrival_events(node_input.source, applied.before, numbered_parcels)
-        elif isinstance(node_input, SendInput) and self._events is not None and applied.error is None:
-            self._events.buffer_send_if_new(applied.sent, self._list_receivers_not_excluded(node_input.to))
+        elif isinstance(node_input, SendInput):
+            self._room.note_send_arrived(node_input.to)
+            if self._events is not None and applied.error is None:
+                receivers = self._list_receivers_not_excluded(node_input.to)
+                self._events.buffer_send_if_new(applied.sent, receivers)
         elif isinstance(node_input, Change) and applied.error is None:
             self._add_or_exclude_peer(node_input)
 

@@ -34,10 +34,9 @@ class SendersRoom:
             self._on_their_way[name] += 1
 
     def note_send_arrived(self, to: Any) -> None:
-        """It is with the station now, or failed."""
+        """It is with the station now, or will never be."""
         for name in (None,) if to is None else to:
             self._on_their_way[name] -= 1
-        self.wake_senders_that_have_room()
 
     async def wait_for_room(self, to: Any) -> None:
         """Wait until there is room; raises why the node has ended, if it has."""
