@@ -101,6 +101,12 @@ def test_messages_on_their_way_to_the_journal_take_room(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+async def send_and_fail(node: live.Node) -> None:
+    async with node.transaction() as transaction:
+        transaction.send(b"x", ["p1"])
+        transaction.execute("INSERT INTO no_table VALUES (1)")
+
+
 def test_a_transaction_that_fails_takes_no_room(tmp_path: Path) -> None:
     async def run() -> None:
         async with Cluster("optimal", 2, journals=tmp_path, window=4) as cluster:
@@ -108,9 +114,7 @@ def test_a_transaction_that_fails_takes_no_room(tmp_path: Path) -> None:
             node = cluster.nodes["p0"]
             for _ in range(8):
                 with pytest.raises(sqlite3.Error, match="no such table"):
-                    async with node.transaction() as transaction:
-                        transaction.send(b"x", ["p1"])
-                        transaction.execute("INSERT INTO nothing VALUES (1)")
+                    await send_and_fail(node)
             async with asyncio.timeout(10):
                 for _ in range(4):
                     await node.send(b"y", ["p1"])
