@@ -25,10 +25,14 @@ class Application:
         self.task: asyncio.Task[None]
 
     @classmethod
-    async def connect(cls, desk: Desk, owns: bool = True) -> "Application":
+    async def connect(
+        cls, desk: Desk, owns: bool = True, input_ended: asyncio.Event | None = None
+    ) -> "Application":
         near, far = socket.socketpair()
         application = cls(desk, *await asyncio.open_connection(sock=near, limit=LIMIT), owns)
-        session = Session(desk, *await asyncio.open_connection(sock=far, limit=LIMIT), owns=owns)
+        session = Session(
+            desk, *await asyncio.open_connection(sock=far, limit=LIMIT), owns=owns, input_ended=input_ended
+        )
         application.task = asyncio.create_task(session.run())
         assert (await application.hear())["event"] == "ready"
         return application
@@ -120,6 +124,24 @@ def test_the_node_ends_with_its_owner_after_what_was_asked_for() -> None:
                 answers.append(await application.hear())
             sent = [answer["id"] for answer in answers if answer["event"] == "sent"]
             assert sent == list(range(50))
+
+    asyncio.run(run())
+
+
+def test_the_node_ends_behind_more_sends_than_can_wait() -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 3, window=4) as cluster:
+            cluster.stop("p2")
+            desk = Desk(cluster.nodes["p0"], NodeSettings(window=4, linger=0.2))
+            input_ended = asyncio.Event()
+            application = await Application.connect(desk, input_ended=input_ended)
+            for number in range(50):
+                application.say("send", to=["p2"], data=str(number), id=number)
+            application.writer.write_eof()
+            input_ended.set()
+            await asyncio.wait_for(desk.stopping.wait(), 10)
+            desk.closed.set()
+            await asyncio.wait_for(application.task, 10)
 
     asyncio.run(run())
 

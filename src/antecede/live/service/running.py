@@ -157,9 +157,15 @@ class NodeService:
         if not enabled:
             yield
             return
-        streams = StandardStreams()
+        loop, input_ended = asyncio.get_running_loop(), asyncio.Event()
+
+        def tell_session_of_end() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(input_ended.set)
+
+        streams = StandardStreams(tell_session_of_end)
         reader, writer = await asyncio.open_connection(sock=streams.connection, limit=self._longest_line)
-        self._begin_session(Session(self.desk, reader, writer, owns=True))
+        self._begin_session(Session(self.desk, reader, writer, owns=True, input_ended=input_ended))
         try:
             yield
         finally:

@@ -3,7 +3,8 @@
 The reader never waits for a receiver of messages: sends go through a queue, in the order in which they came,
 and acknowledgements are settled aside, the last one for all before it. Only when the queue of sends is full
 is nothing more read. An application that has fewer sends unanswered is thus always heard, and two that write
-to each other cannot block each other's acknowledgements.
+to each other cannot block each other's acknowledgements. The end of the standard input is told apart from
+what is read, so that the node also ends behind sends that wait for ever.
 """
 
 import asyncio
@@ -29,6 +30,9 @@ from antecede.live.service.lines import (
     read_line_or_refuse_too_long,
 )
 from antecede.live.settings import NodeSettings
+
+LEAST_LINGER = 1.0
+"""Seconds in which what was written before the end of the input is read, however short `linger` is."""
 
 
 class Desk:
@@ -67,10 +71,18 @@ class Desk:
 
 
 class Session:
-    """A connection. The node ends with the application that `owns` it, which need not ask for deliveries."""
+    """A connection. The node ends with the application that `owns` it, which need not ask for deliveries.
+
+    `input_ended` is set when nothing more will come, though not all may be read.
+    """
 
     def __init__(
-        self, desk: Desk, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, owns: bool = False
+        self,
+        desk: Desk,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        owns: bool = False,
+        input_ended: asyncio.Event | None = None,
     ) -> None:
         self.desk = desk
         self.node = desk.node
@@ -84,6 +96,8 @@ class Session:
         self._unanswered_done: DoneCommand | None = None
         self._has_settled = asyncio.Event()
         self._is_gone = False
+        self._input_ended = input_ended or asyncio.Event()
+        self._answered_sends = 0
         self._tasks: list[asyncio.Task[Any]] = []
 
     async def run(self) -> None:
@@ -99,10 +113,12 @@ class Session:
             self._start_consuming_deliveries()
         reading = self._start_task(self._read_and_execute_commands())
         ending = self._start_task(self.desk.closed.wait())
+        stuck = self._start_task(self._wait_until_stuck_behind_end_of_input())
         try:
-            await asyncio.wait([reading, ending], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([reading, ending, stuck], return_when=asyncio.FIRST_COMPLETED)
             if reading.done():
                 reading.result()
+            reading.cancel()
             await self._wait_for_sends()
             if self.owns:
                 self.desk.stopping.set()
@@ -185,6 +201,14 @@ class Session:
             return True
         return False
 
+    async def _wait_until_stuck_behind_end_of_input(self) -> None:
+        """Wait until nothing more will come, and no send has been answered for a while."""
+        await self._input_ended.wait()
+        answered = -1
+        while answered < self._answered_sends:
+            answered = self._answered_sends
+            await asyncio.sleep(max(self.desk.settings.linger, LEAST_LINGER))
+
     async def _wait_for_sends(self) -> None:
         """Do what was asked for, even if nobody hears of it; a receiver that is gone is not waited for."""
         with suppress(TimeoutError):
@@ -210,6 +234,7 @@ class Session:
             except AntecedeError as error:
                 await self.write_event("error", id=command.id, reason=str(error))
             finally:
+                self._answered_sends += 1
                 self._sends.task_done()
 
     # -- deliveries --------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ connection.
 
 import os
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
 
@@ -16,9 +17,10 @@ LAST_WORDS = 5.0
 
 
 class StandardStreams:
-    """`connection` is the end for the program."""
+    """`connection` is the end for the program. `on_input_end` is called, in a thread, at its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_input_end: Callable[[], None]) -> None:
+        self._on_input_end = on_input_end
         self.connection, self._far = socket.socketpair()
         self._output = Thread(target=self._copy_socket_to_stdout, name="antecede-stdout", daemon=True)
         Thread(target=self._copy_stdin_to_socket, name="antecede-stdin", daemon=True).start()
@@ -34,6 +36,7 @@ class StandardStreams:
                 self._far.sendall(data)
         with suppress(OSError):
             self._far.shutdown(socket.SHUT_WR)
+        self._on_input_end()
 
     def _copy_socket_to_stdout(self) -> None:
         with suppress(OSError):
