@@ -191,10 +191,10 @@ def start_with_groups(folder: Path, kind: pa.DataType) -> Driver:
 @pytest.mark.parametrize(
     ("before", "now", "words"),
     [
-        (pa.int64(), pa.float64(), "type of the group was 'integer' and is 'double'"),
+        (pa.int64(), pa.float64(), "type of the group was 'text or integer' and is 'double'"),
         (pa.date32(), TIMES, r"type of the group was 'date32\[day\]' and is 'timestamp\[us, tz=UTC\]'"),
         (pa.decimal128(9, 1), pa.decimal128(9, 2), r"was 'decimal128\(9, 1\)' and is 'decimal128\(9, 2\)'"),
-        (pa.string(), pa.bool_(), "type of the group was 'string' and is 'bool'"),
+        (pa.string(), pa.bool_(), "type of the group was 'text or integer' and is 'bool'"),
     ],
 )
 def test_groups_of_another_type_are_refused(
@@ -211,6 +211,7 @@ def test_groups_of_another_type_are_refused(
         (pa.int32(), pa.int64(), 1, 1),
         (pa.int64(), pa.int16(), 1, 1),
         (pa.string(), pa.large_string(), "g", "g"),
+        (pa.int64(), pa.string(), 1, "1"),
     ],
 )
 def test_groups_of_a_type_with_the_same_texts_go_on(

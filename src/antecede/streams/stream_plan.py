@@ -87,9 +87,7 @@ def plan_stream(
 
 def _find_type_family(kind: pa.DataType) -> str:
     """The types whose values have the same texts, by one name."""
-    if pa.types.is_integer(kind):
-        return "integer"
-    return "string" if is_text(kind) else str(kind)
+    return "text or integer" if pa.types.is_integer(kind) or is_text(kind) else str(kind)
 
 
 def _check_column_names_are_free(columns: TableColumns) -> None:
