@@ -140,6 +140,7 @@ def test_the_node_ends_behind_more_sends_than_can_wait() -> None:
             application.writer.write_eof()
             input_ended.set()
             await asyncio.wait_for(desk.stopping.wait(), 10)
+            assert cluster.nodes["p0"].status().peers["p2"].waiting == 4
             desk.closed.set()
             await asyncio.wait_for(application.task, 10)
 

@@ -192,7 +192,7 @@ def test_a_type_that_would_change_what_is_remembered_or_what_waits_is_refused(fo
         assert "1 row held" in follow_lines("--group", "room").out
     write_line("2.json", 1, room=1.5)
     changed = follow_lines("--group", "room", "--drain")
-    told = "type of the group was 'text or integer' and is 'double'; set them back, or start with a new checkpoint"
+    told = "was 'text or integer' and is 'double'; set them back, or start with a new checkpoint"
     assert changed.code == 2 and told in changed.err, changed
     write_line("2.json", 1, room=1, more="text")
     changed = follow_lines("--group", "room", "--drain")

@@ -290,7 +290,7 @@ def test_groups_and_columns_that_would_corrupt_the_tables_are_refused(spark: Any
 
     write(0, "int")
     write(1, "bigint")
-    with pytest.raises(CallerError, match="type of the group was 'text or integer' and is 'double'; set them back"):
+    with pytest.raises(CallerError, match="was 'text or integer' and is 'double'; set them back"):
         write(2, "double")
     with pytest.raises(CallerError, match="column 'Batch' is called like the folders of the tables'"):
         write(2, "int", "Batch")
