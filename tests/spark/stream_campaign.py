@@ -8,12 +8,14 @@ is printed, because a campaign in which nothing was disturbed proves nothing.
 """
 
 import argparse
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from bisect import bisect_left
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -152,15 +154,35 @@ def run_campaign(folder: Path, kills: int, batches: int, seed: int) -> tuple[lis
     return _compare(folder, parts), struck
 
 
+def cut_as_spark_did(parts: list[list[Row]], spark: Path) -> list[list[Row]]:
+    """The rows of each micro-batch, by Spark's checkpoint.
+
+    Mostly it is one file. But Spark notes a file before it begins a batch with it: where it is killed in
+    between, the batch has the next file, too.
+    """
+    offsets = sorted(int(file.name) for file in (spark / "offsets").iterdir() if file.name.isdigit())
+    last_lines = [(spark / "offsets" / str(number)).read_text().splitlines()[-1] for number in offsets]
+    ends = [json.loads(line)["logOffset"] for line in last_lines]
+    noted: dict[int, int] = {}
+    for log in (spark / "sources" / "0").glob("[0-9]*"):
+        for entry in map(json.loads, log.read_text().splitlines()[1:]):
+            noted[int(Path(entry["path"]).stem)] = entry["batchId"]
+    batches: list[list[Row]] = [[] for _ in offsets]
+    for number, rows in enumerate(parts):
+        batches[bisect_left(ends, noted[number])] += rows
+    return batches
+
+
 def _compare(folder: Path, parts: list[list[Row]]) -> list[str]:
-    """Whether the tables are those of a run without Spark that nothing disturbed."""
+    """Whether the tables are those of a run over the same batches, without Spark, that nothing disturbed."""
     policy = GiveUp("release", rows=MOST_WAITING)
     undisturbed = Driver(folder / "undisturbed", FORM.schema, group="group", give_up=policy)
-    expected = undisturbed.run_all(parts)
+    batches = cut_as_spark_did(parts, folder / "checkpoint" / "spark")
+    expected = undisturbed.run_all(batches)
     found = Driver(folder, FORM.schema, group="group", give_up=policy).read()
     check_positions(found)
     rows = {name: len(table) for name, table in zip(found._fields, found, strict=True)}
-    print(f"{sum(map(len, parts)):,} rows in {len(parts)} batches: {rows}")
+    print(f"{sum(map(len, parts)):,} rows in {len(batches)} batches: {rows}")
     problems = []
     if len(found.every_row()) != sum(map(len, parts)):
         problems.append("a row is lost or there twice")

@@ -60,8 +60,10 @@ UNTIMED_LOG = """\
 {"process": "b", "index": 0, "event": "b1", "kind": "send", "message": "y", "time": 9}
 {"process": "c", "index": 0, "event": "c1", "kind": "deliver", "message": "y"}
 {"process": "c", "index": 1, "event": "c2", "kind": "deliver", "message": "x"}
+{"process": "b", "event": "b2", "kind": "receive", "message": "x"}
+{"process": "b", "index": 1, "event": "b3", "kind": "local", "parents": ["b2"]}
 """
-"""Deliveries without times, in another order than that of the sends."""
+"""Deliveries without times, in another order than that of the sends; an event that follows from a receipt."""
 
 VECTORS = """\
 {"sender": "a", "stamp": {"a": 2}}
