@@ -252,6 +252,7 @@ def _run_ordered(job: Job) -> Arrivals:
             time.sleep(0.5)
     _wait_until(note_marks, query)
     query.stop()
+    note_marks()  # the last mark may have come between the list and the look at the newest one
     table = pq.read_table(out / "ordered", columns=["time", "batch"])
     moment = np.array([times[batch] for batch in table["batch"].to_pylist()])
     return Arrivals(table["time"].to_numpy(), moment - begin, job.rows - len(table))
